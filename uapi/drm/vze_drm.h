@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * vze: interface between the kernel module and user space.
+ *
+ * Rules that hold for every ioctl:
+ *
+ *  - Structures are multiples of 8 bytes without holes and have one layout for
+ *    32 and 64 bit user space. Pointers travel as __u64.
+ *  - Flags not defined here and every field called pad must be zero (-EINVAL).
+ *  - A call that fails has changed nothing; output fields are then undefined.
+ *  - Ids of VMs and queues and GEM handles belong to the file that made them; an
+ *    id of another file is -ENOENT.
+ *  - Addresses and sizes of memory are multiples of 4096 unless stated otherwise.
+ *  - Structures grow only at the end, with the minor version; the DRM core fills
+ *    what an older caller did not pass with zeros.
+ */
+#ifndef _UAPI_DRM_VZE_DRM_H_
+#define _UAPI_DRM_VZE_DRM_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define VZE_DRIVER_NAME			"vze"
+/*
+ * Reported by DRM_IOCTL_VERSION. User space refuses another major version, and a
+ * minor version below the one it was built for.
+ */
+#define VZE_UAPI_VERSION_MAJOR		1
+#define VZE_UAPI_VERSION_MINOR		0
+
+#define DRM_VZE_QUERY			0x00
+#define DRM_VZE_GEM_CREATE		0x01
+#define DRM_VZE_GEM_USERPTR		0x02
+#define DRM_VZE_GEM_MMAP_OFFSET		0x03
+#define DRM_VZE_GEM_INFO		0x04
+#define DRM_VZE_VM_CREATE		0x05
+#define DRM_VZE_VM_DESTROY		0x06
+#define DRM_VZE_VM_BIND			0x07
+#define DRM_VZE_VM_INFO			0x08
+#define DRM_VZE_QUEUE_CREATE		0x09
+#define DRM_VZE_QUEUE_DESTROY		0x0a
+#define DRM_VZE_QUEUE_STATE		0x0b
+#define DRM_VZE_EXEC			0x0c
+#define DRM_VZE_FENCE_WAIT		0x0d
+#define DRM_VZE_FENCE_WAKE		0x0e
+#define DRM_VZE_SHARE_CREATE		0x0f
+#define DRM_VZE_SHARE_OPEN		0x10
+#define DRM_VZE_SHARE_PUT		0x11
+
+/* ------------------------------------------------------------------ query -- */
+
+/* struct drm_vze_query.query */
+#define DRM_VZE_QUERY_DEVICE		0 /* struct drm_vze_query_device */
+#define DRM_VZE_QUERY_MEMORY		1 /* struct drm_vze_query_memory */
+#define DRM_VZE_QUERY_CLOCK		2 /* struct drm_vze_query_clock */
+#define DRM_VZE_QUERY_COUNTERS		3 /* array of __u64, see enum vze_hw_counter */
+
+/**
+ * struct drm_vze_query - ask for one of the structures below
+ *
+ * Errors: -EINVAL unknown query, -EFAULT, -EIO/-ENODEV device lost (CLOCK only).
+ */
+struct drm_vze_query {
+	/** @query: DRM_VZE_QUERY_* */
+	__u32 query;
+	/**
+	 * @size: in: bytes at @data, 0 to learn the size; out: bytes of the answer.
+	 * A smaller buffer gets the beginning.
+	 */
+	__u32 size;
+	/** @data: pointer to the answer */
+	__u64 data;
+};
+
+/** struct drm_vze_query_device - what does not change while the device lives */
+struct drm_vze_query_device {
+	/** @hw_version: major << 16 | minor of the device interface */
+	__u32 hw_version;
+	/** @num_queues: queues that can exist at once in the whole device */
+	__u32 num_queues;
+	/** @features: VZE_HW_FEATURE_* that device and driver both support */
+	__u64 features;
+	/** @vram_size: bytes of VRAM that objects can use */
+	__u64 vram_size;
+	/** @max_transfer: most bytes that one command moves, see vze_hw_ident */
+	__u64 max_transfer;
+	/** @page_sizes: bit n set: leaves of 1 << n bytes */
+	__u64 page_sizes;
+	/** @timestamp_hz: frequency of the device clock */
+	__u64 timestamp_hz;
+	/** @va_bits: width of device addresses */
+	__u32 va_bits;
+	/** @num_engines: transfer engines working in parallel */
+	__u32 num_engines;
+	/** @pci_domain: PCI address */
+	__u32 pci_domain;
+	/** @pci_bus: PCI address */
+	__u32 pci_bus;
+	/** @pci_device: PCI address */
+	__u32 pci_device;
+	/** @pci_function: PCI address */
+	__u32 pci_function;
+	/** @pci_vendor_id: PCI vendor id */
+	__u32 pci_vendor_id;
+	/** @pci_device_id: PCI device id */
+	__u32 pci_device_id;
+	/** @uuid: unique per device while it runs */
+	__u8 uuid[16];
+	/** @name: NUL-terminated */
+	__u8 name[32];
+};
+
+/** struct drm_vze_query_memory - memory figures of the moment */
+struct drm_vze_query_memory {
+	/** @vram_size: bytes of VRAM */
+	__u64 vram_size;
+	/** @vram_free: bytes that can be allocated now */
+	__u64 vram_free;
+	/** @vram_largest: largest contiguous free block */
+	__u64 vram_largest;
+	/** @vram_pending: bytes that come back when running work ends (deferred free) */
+	__u64 vram_pending;
+	/** @system_size: bytes of system memory */
+	__u64 system_size;
+	/** @system_free: bytes of system memory available without swapping */
+	__u64 system_free;
+};
+
+/** struct drm_vze_query_clock - both clocks, read as close together as possible */
+struct drm_vze_query_clock {
+	/** @device: device clock in units of 1/timestamp_hz s */
+	__u64 device;
+	/** @cpu: CLOCK_MONOTONIC in ns */
+	__u64 cpu;
+};
+
+/* -------------------------------------------------------------------- GEM -- */
+
+/* struct drm_vze_gem_create.placement, drm_vze_gem_info.placement */
+#define DRM_VZE_PLACEMENT_VRAM		1
+#define DRM_VZE_PLACEMENT_SYSTEM	2
+#define DRM_VZE_PLACEMENT_USERPTR	3 /* only reported */
+#define DRM_VZE_PLACEMENT_IMPORTED	4 /* only reported: a dma-buf of another driver */
+#define DRM_VZE_PLACEMENT_SHARE		5 /* only reported: an opened share */
+
+/* struct drm_vze_gem_create.flags: the content may be kept compressed (VRAM only, a hint) */
+#define DRM_VZE_GEM_COMPRESSIBLE	(1u << 0)
+
+/**
+ * struct drm_vze_gem_create - allocate an object, filled with zeros
+ *
+ * Errors: -EINVAL (size 0, not a multiple of 4096, above 2^47; placement; flags),
+ * -ENOMEM kernel memory, -ENOSPC VRAM is full.
+ */
+struct drm_vze_gem_create {
+	/** @size: bytes */
+	__u64 size;
+	/** @placement: DRM_VZE_PLACEMENT_VRAM or _SYSTEM */
+	__u32 placement;
+	/** @flags: DRM_VZE_GEM_* */
+	__u32 flags;
+	/** @handle: out */
+	__u32 handle;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/* struct drm_vze_gem_userptr.flags: the device may only read; required for read-only memory */
+#define DRM_VZE_USERPTR_READONLY	(1u << 0)
+
+/**
+ * struct drm_vze_gem_userptr - pin the caller's memory as an object
+ *
+ * The pages are charged to RLIMIT_MEMLOCK of the caller's user (CAP_IPC_LOCK is
+ * exempt) and to VmPin of its mm until the object is released. A userptr object
+ * cannot be exported, shared or mmapped.
+ *
+ * Errors: -EINVAL (address or size 0, unaligned, wrapping or not user memory; flags),
+ * -EFAULT (a page is missing, is not accessible this way, or cannot be pinned),
+ * -EPERM (the caller's mm is not the one that opened the file), -ENOMEM (kernel
+ * memory), -EDQUOT (RLIMIT_MEMLOCK), -E2BIG (the bookkeeping would take more kernel
+ * memory than is sane), -EINTR (fatal signal).
+ */
+struct drm_vze_gem_userptr {
+	/** @addr: first byte */
+	__u64 addr;
+	/** @size: bytes */
+	__u64 size;
+	/** @flags: DRM_VZE_USERPTR_* */
+	__u32 flags;
+	/** @handle: out */
+	__u32 handle;
+};
+
+/**
+ * struct drm_vze_gem_mmap_offset - where to mmap an object on the DRM file
+ *
+ * Errors: -ENOENT, -EOPNOTSUPP (userptr).
+ */
+struct drm_vze_gem_mmap_offset {
+	/** @handle: object */
+	__u32 handle;
+	/** @flags: zero */
+	__u32 flags;
+	/** @offset: out: for mmap(2) */
+	__u64 offset;
+};
+
+/* struct drm_vze_gem_info.flags */
+#define DRM_VZE_GEM_INFO_READONLY	(1u << 0) /* no mapping of it can be writable */
+#define DRM_VZE_GEM_INFO_COMPRESSIBLE	(1u << 1)
+
+/** struct drm_vze_gem_info - what an object is. Errors: -ENOENT. */
+struct drm_vze_gem_info {
+	/** @handle: object */
+	__u32 handle;
+	/** @placement: out: DRM_VZE_PLACEMENT_* */
+	__u32 placement;
+	/** @size: out: bytes */
+	__u64 size;
+	/** @flags: out: DRM_VZE_GEM_INFO_* */
+	__u32 flags;
+	/** @segments: out: physically contiguous pieces */
+	__u32 segments;
+	/** @user_addr: out: address at creation of a userptr object, else 0 */
+	__u64 user_addr;
+};
+
+/* --------------------------------------------------------------------- VM -- */
+
+/**
+ * struct drm_vze_vm_create - make an address space
+ *
+ * Errors: -ENOSPC no hardware address space is free, -ENOMEM, -EIO/-ENODEV.
+ */
+struct drm_vze_vm_create {
+	/** @flags: zero */
+	__u32 flags;
+	/** @vm_id: out, never 0 */
+	__u32 vm_id;
+};
+
+/**
+ * struct drm_vze_vm_destroy - drop the id
+ *
+ * The address space goes when its last queue is gone. Errors: -ENOENT.
+ */
+struct drm_vze_vm_destroy {
+	/** @vm_id: id */
+	__u32 vm_id;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/* struct drm_vze_sync.flags */
+#define DRM_VZE_SYNC_WAIT		0 /* wait for it before */
+#define DRM_VZE_SYNC_SIGNAL		(1u << 0) /* signal it after */
+#define DRM_VZE_SYNC_TIMELINE		(1u << 1) /* @point counts, else binary */
+
+/** struct drm_vze_sync - a syncobj to wait for or to signal */
+struct drm_vze_sync {
+	/** @flags: DRM_VZE_SYNC_* */
+	__u32 flags;
+	/** @handle: syncobj of this file */
+	__u32 handle;
+	/** @point: timeline point, 0 for a binary syncobj */
+	__u64 point;
+};
+
+/* struct drm_vze_bind_op.op */
+#define DRM_VZE_BIND_MAP		0 /* replaces whatever is mapped in the range */
+#define DRM_VZE_BIND_UNMAP		1 /* a range without mappings is no error */
+#define DRM_VZE_BIND_PROTECT		2 /* change access; every byte must be mapped (-ENOENT) */
+
+/* struct drm_vze_bind_op.flags of MAP and PROTECT: the device may only read */
+#define DRM_VZE_BIND_READONLY		(1u << 0)
+/* of MAP: no device access at all; the range is known to the VM (and to mmap) only */
+#define DRM_VZE_BIND_NO_ACCESS		(1u << 1)
+
+/** struct drm_vze_bind_op - one operation of VM_BIND */
+struct drm_vze_bind_op {
+	/** @op: DRM_VZE_BIND_* */
+	__u32 op;
+	/** @flags: DRM_VZE_BIND_READONLY, _NO_ACCESS */
+	__u32 flags;
+	/** @handle: object to map; 0 for others */
+	__u32 handle;
+	/** @pad: zero */
+	__u32 pad;
+	/** @offset: first byte in the object; 0 for others */
+	__u64 offset;
+	/** @range: bytes */
+	__u64 range;
+	/** @addr: device address; addr + range <= 2^47 */
+	__u64 addr;
+};
+
+/* struct drm_vze_vm_bind.flags: return before the operations are carried out */
+#define DRM_VZE_VM_BIND_ASYNC		(1u << 0)
+
+#define DRM_VZE_MAX_BIND_OPS		65536
+#define DRM_VZE_MAX_SYNCS		1024
+
+/**
+ * struct drm_vze_vm_bind - change mappings, all or nothing
+ *
+ * Operations take effect in their order; a later one sees the effects of an
+ * earlier one. Without ASYNC the call returns when they are done (after all
+ * waits; a signal interrupts the waiting with -EINTR and nothing done). With ASYNC
+ * they are done after all waits and after all earlier binds of the VM; everything
+ * that can fail has then been done at the call. Replaced and removed translations
+ * are gone from the device before the signal.
+ *
+ * Errors: -ENOENT (VM, object, syncobj; PROTECT of a hole), -EINVAL (range, offset,
+ * flags, overflow, counts), -EACCES (writable mapping of a read-only object), -EPERM
+ * (userptr object of another mm), -ENOMEM, -EFAULT, -EINTR, -EIO (device lost).
+ */
+struct drm_vze_vm_bind {
+	/** @vm_id: address space */
+	__u32 vm_id;
+	/** @flags: DRM_VZE_VM_BIND_* */
+	__u32 flags;
+	/** @num_ops: 1..%DRM_VZE_MAX_BIND_OPS */
+	__u32 num_ops;
+	/** @num_syncs: 0..%DRM_VZE_MAX_SYNCS */
+	__u32 num_syncs;
+	/** @ops: pointer to struct drm_vze_bind_op */
+	__u64 ops;
+	/** @syncs: pointer to struct drm_vze_sync */
+	__u64 syncs;
+};
+
+/** struct drm_vze_vm_info - figures of an address space. Errors: -ENOENT. */
+struct drm_vze_vm_info {
+	/** @vm_id: address space */
+	__u32 vm_id;
+	/** @pad: zero */
+	__u32 pad;
+	/** @mappings: out: VMAs */
+	__u64 mappings;
+	/** @pte_4k: out: present leaves of 4 KiB */
+	__u64 pte_4k;
+	/** @pte_2m: out: present leaves of 2 MiB */
+	__u64 pte_2m;
+	/** @pte_1g: out: present leaves of 1 GiB */
+	__u64 pte_1g;
+	/** @pt_pages: out: page table pages, root included */
+	__u64 pt_pages;
+	/** @tlb_invalidations: out: invalidations sent to the device */
+	__u64 tlb_invalidations;
+};
+
+/*
+ * CPU mappings of an address space. mmap(2) on the DRM file with
+ *
+ *	addr   = va (MAP_FIXED),
+ *	offset = DRM_VZE_VM_MMAP_OFFSET(vm_id, va),
+ *	flags  = MAP_SHARED
+ *
+ * gives one VMA whose pages are those that the VM maps at the same addresses at
+ * the moment of each CPU fault; a hole is SIGBUS. Unmapping or replacing a mapping
+ * in the VM takes the CPU's pages away too. One VMA serves any number of objects.
+ * A mapping that is read-only or NO_ACCESS for the device is still as accessible to
+ * the CPU as the object allows. Only VRAM, system and share objects can be reached
+ * like this, userptr pages cannot (SIGBUS).
+ */
+#define DRM_VZE_VM_MMAP_BASE		(1ULL << 62)
+#define DRM_VZE_VM_MMAP_ID_SHIFT	47
+#define DRM_VZE_VM_MMAP_OFFSET(vm_id, va) \
+	(DRM_VZE_VM_MMAP_BASE | ((__u64)(vm_id) << DRM_VZE_VM_MMAP_ID_SHIFT) | (va))
+/* VM ids are below this. */
+#define DRM_VZE_MAX_VM_ID		(1u << 14)
+
+/* ----------------------------------------------------------------- queues -- */
+
+#define DRM_VZE_PRIORITY_LOW		0
+#define DRM_VZE_PRIORITY_NORMAL		1
+#define DRM_VZE_PRIORITY_HIGH		2
+
+/**
+ * struct drm_vze_queue_create - make a queue on an address space
+ *
+ * Jobs of a queue run in order; queues run beside each other.
+ * Errors: -ENOENT VM, -ENOSPC no hardware queue is free, -EINVAL, -ENOMEM, -EIO.
+ */
+struct drm_vze_queue_create {
+	/** @vm_id: address space */
+	__u32 vm_id;
+	/** @priority: DRM_VZE_PRIORITY_* */
+	__u32 priority;
+	/** @flags: zero */
+	__u32 flags;
+	/** @queue_id: out, never 0 */
+	__u32 queue_id;
+};
+
+/**
+ * struct drm_vze_queue_destroy - stop and drop a queue
+ *
+ * Work still running is stopped; its fences signal with -ECANCELED. Errors: -ENOENT.
+ */
+struct drm_vze_queue_destroy {
+	/** @queue_id: id */
+	__u32 queue_id;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/* struct drm_vze_queue_state.state */
+#define DRM_VZE_QUEUE_STATE_OK		0
+#define DRM_VZE_QUEUE_STATE_FAULTED	1 /* stopped by a fault; takes no more work (-ECANCELED) */
+#define DRM_VZE_QUEUE_STATE_HUNG	2 /* stopped by the watchdog; likewise */
+#define DRM_VZE_QUEUE_STATE_LOST	3 /* the device is lost */
+
+/* struct drm_vze_queue_state.nearest_kind */
+#define DRM_VZE_NEAREST_NONE		0 /* nothing is mapped near */
+#define DRM_VZE_NEAREST_INSIDE		1 /* the address lies in it */
+#define DRM_VZE_NEAREST_BEFORE		2 /* distance bytes before its start */
+#define DRM_VZE_NEAREST_AFTER		3 /* distance bytes past its end */
+
+/**
+ * struct drm_vze_queue_state - state of a queue and its last fault
+ *
+ * The fault fields are zero while @state is not FAULTED. Errors: -ENOENT.
+ */
+struct drm_vze_queue_state {
+	/** @queue_id: queue */
+	__u32 queue_id;
+	/** @state: out: DRM_VZE_QUEUE_STATE_* */
+	__u32 state;
+	/** @va: out: faulting address */
+	__u64 va;
+	/** @batch: out: address of the batch */
+	__u64 batch;
+	/** @seqno: out: job, as EXEC returned it */
+	__u64 seqno;
+	/** @command: out: index of the command in the batch */
+	__u32 command;
+	/** @opcode: out: VZE_HW_CMD_* */
+	__u32 opcode;
+	/** @reason: out: VZE_HW_FAULT_* */
+	__u32 reason;
+	/** @access: out: VZE_HW_ACCESS_* */
+	__u32 access;
+	/** @nearest_kind: out: DRM_VZE_NEAREST_* */
+	__u32 nearest_kind;
+	/** @nearest_placement: out: DRM_VZE_PLACEMENT_* of its object */
+	__u32 nearest_placement;
+	/** @nearest_addr: out: start of the nearest mapping when the fault came */
+	__u64 nearest_addr;
+	/** @nearest_size: out: its size */
+	__u64 nearest_size;
+	/** @nearest_distance: out: bytes from the mapping (or from its start, INSIDE) */
+	__u64 nearest_distance;
+};
+
+/** struct drm_vze_batch - one command buffer in the queue's address space */
+struct drm_vze_batch {
+	/** @addr: device address of the commands, 8-byte aligned */
+	__u64 addr;
+	/** @size: bytes, a multiple of 8 */
+	__u32 size;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+#define DRM_VZE_MAX_BATCHES		1024
+
+/**
+ * struct drm_vze_exec - submit command buffers
+ *
+ * One job: the batches run one behind the other. @num_batches 0 makes a job that
+ * only orders its syncs behind the queue's earlier work. A failing batch fails the
+ * job: its out-syncs signal with an error on their fence (-EFAULT fault, -ETIME hang,
+ * -ENODEV device lost, -ECANCELED stopped).
+ *
+ * Errors: -ENOENT (queue, syncobj), -EINVAL, -ECANCELED (the queue was stopped by a
+ * fault or hang), -ENODEV (device lost), -ENOMEM, -EFAULT, -EINTR.
+ */
+struct drm_vze_exec {
+	/** @queue_id: queue */
+	__u32 queue_id;
+	/** @flags: zero */
+	__u32 flags;
+	/** @num_batches: 0..%DRM_VZE_MAX_BATCHES */
+	__u32 num_batches;
+	/** @num_syncs: 0..%DRM_VZE_MAX_SYNCS */
+	__u32 num_syncs;
+	/** @batches: pointer to struct drm_vze_batch */
+	__u64 batches;
+	/** @syncs: pointer to struct drm_vze_sync */
+	__u64 syncs;
+	/** @seqno: out: number of the job on this queue, 1, 2, ... */
+	__u64 seqno;
+};
+
+/* ------------------------------------------------------------ user fences -- */
+
+/**
+ * struct drm_vze_fence_wait - sleep until a 64-bit word in memory fulfils a comparison
+ *
+ * Evaluated at the call, after every NOTIFY of a device command (any queue, any
+ * process), after FENCE_WAKE and when a job ends or a queue stops. The word is read
+ * by the CPU at @addr. Comparisons are unsigned, as in VZE_HW_WAIT_*.
+ *
+ * Errors: -ETIME (timeout), -EINTR (restart with the same absolute timeout), -EFAULT,
+ * -EINVAL (addr not 8-byte aligned, op), -ENOENT (queue), -ECANCELED (@queue_id was
+ * stopped by a fault or hang), -ENODEV (device lost).
+ */
+struct drm_vze_fence_wait {
+	/** @addr: CPU address of the word */
+	__u64 addr;
+	/** @value: right side of the comparison */
+	__u64 value;
+	/** @op: VZE_HW_WAIT_* */
+	__u32 op;
+	/** @queue_id: give up when this queue stops; 0: none */
+	__u32 queue_id;
+	/** @timeout_ns: absolute, CLOCK_MONOTONIC; negative: for ever; 0: only look */
+	__s64 timeout_ns;
+};
+
+/**
+ * struct drm_vze_fence_wake - the CPU has stored to words that others wait for
+ *
+ * Lets the device evaluate its parked waits and the kernel its FENCE_WAITs again.
+ */
+struct drm_vze_fence_wake {
+	/** @flags: zero */
+	__u32 flags;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/* ----------------------------------------------------------------- shares -- */
+
+/*
+ * A share hands memory to other processes of the same user by value: whoever knows
+ * the token can open it, without a descriptor and without the exporter's help. It
+ * holds references to the objects, so that an opened share stays valid whatever the
+ * exporter does. It can no longer be opened once it was put, once the exporter
+ * released an object of it (its last handle), or once the exporter's file was closed.
+ */
+
+/** struct drm_vze_share_token - names a share */
+struct drm_vze_share_token {
+	/** @id: identity, never used twice while the module is loaded */
+	__u64 id;
+	/** @secret: random */
+	__u8 secret[16];
+};
+
+/* struct drm_vze_share_create.flags */
+#define DRM_VZE_SHARE_READONLY		(1u << 0) /* openers may only read */
+#define DRM_VZE_SHARE_RANGE		(1u << 1) /* a range of a VM, else one object */
+
+/**
+ * struct drm_vze_share_create - make memory openable
+ *
+ * Equal requests on unchanged memory return the same share and count its puts.
+ * Errors: -ENOENT (handle, VM; a byte of the range is not mapped), -EINVAL, -EOPNOTSUPP
+ * (the object is a userptr or an import of another driver), -EPERM (the caller's mm is
+ * not the one that opened the file), -ENOMEM, -EDQUOT (too many shares of this user).
+ */
+struct drm_vze_share_create {
+	/** @flags: DRM_VZE_SHARE_* */
+	__u32 flags;
+	/** @handle: object, without RANGE */
+	__u32 handle;
+	/** @vm_id: address space, with RANGE */
+	__u32 vm_id;
+	/** @segments: out: pieces that the share consists of */
+	__u32 segments;
+	/** @addr: first byte, with RANGE */
+	__u64 addr;
+	/** @size: bytes: with RANGE in; without it out */
+	__u64 size;
+	/** @token: out */
+	struct drm_vze_share_token token;
+};
+
+/* struct drm_vze_share_open.flags */
+#define DRM_VZE_SHARE_OPEN_BIND		(1u << 0) /* map it too: vm_id, addr, size */
+#define DRM_VZE_SHARE_OPEN_READONLY	(1u << 1) /* map it for reading only */
+#define DRM_VZE_SHARE_OPEN_IS_READONLY	(1u << 2) /* out: the share is read-only */
+
+/**
+ * struct drm_vze_share_open - get a handle for a share
+ *
+ * The handle is an object of placement SHARE; every open makes its own.
+ * Errors: -ENOENT (no live share with this token; VM), -EACCES (the share belongs to
+ * another user; a writable binding of a read-only share), -EINVAL, -EXDEV (a share of
+ * another device), -ENOMEM.
+ */
+struct drm_vze_share_open {
+	/** @token: which */
+	struct drm_vze_share_token token;
+	/** @flags: DRM_VZE_SHARE_OPEN_* */
+	__u32 flags;
+	/** @vm_id: with BIND */
+	__u32 vm_id;
+	/** @addr: with BIND: device address */
+	__u64 addr;
+	/** @size: with BIND in: must be the size of the share (-EINVAL); out: that size */
+	__u64 size;
+	/** @handle: out */
+	__u32 handle;
+	/** @segments: out */
+	__u32 segments;
+};
+
+/**
+ * struct drm_vze_share_put - take back one SHARE_CREATE of this file
+ *
+ * The last one ends the share; what is open stays. Errors: -ENOENT.
+ */
+struct drm_vze_share_put {
+	/** @id: of the token */
+	__u64 id;
+};
+
+/* ----------------------------------------------------------------- ioctls -- */
+
+#define DRM_IOCTL_VZE_QUERY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_QUERY, struct drm_vze_query)
+#define DRM_IOCTL_VZE_GEM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_GEM_CREATE, struct drm_vze_gem_create)
+#define DRM_IOCTL_VZE_GEM_USERPTR \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_GEM_USERPTR, struct drm_vze_gem_userptr)
+#define DRM_IOCTL_VZE_GEM_MMAP_OFFSET \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_GEM_MMAP_OFFSET, struct drm_vze_gem_mmap_offset)
+#define DRM_IOCTL_VZE_GEM_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_GEM_INFO, struct drm_vze_gem_info)
+#define DRM_IOCTL_VZE_VM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_VM_CREATE, struct drm_vze_vm_create)
+#define DRM_IOCTL_VZE_VM_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_VM_DESTROY, struct drm_vze_vm_destroy)
+#define DRM_IOCTL_VZE_VM_BIND \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_VM_BIND, struct drm_vze_vm_bind)
+#define DRM_IOCTL_VZE_VM_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_VM_INFO, struct drm_vze_vm_info)
+#define DRM_IOCTL_VZE_QUEUE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_QUEUE_CREATE, struct drm_vze_queue_create)
+#define DRM_IOCTL_VZE_QUEUE_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_QUEUE_DESTROY, struct drm_vze_queue_destroy)
+#define DRM_IOCTL_VZE_QUEUE_STATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_QUEUE_STATE, struct drm_vze_queue_state)
+#define DRM_IOCTL_VZE_EXEC \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_EXEC, struct drm_vze_exec)
+#define DRM_IOCTL_VZE_FENCE_WAIT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_FENCE_WAIT, struct drm_vze_fence_wait)
+#define DRM_IOCTL_VZE_FENCE_WAKE \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_FENCE_WAKE, struct drm_vze_fence_wake)
+#define DRM_IOCTL_VZE_SHARE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_CREATE, struct drm_vze_share_create)
+#define DRM_IOCTL_VZE_SHARE_OPEN \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_OPEN, struct drm_vze_share_open)
+#define DRM_IOCTL_VZE_SHARE_PUT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_SHARE_PUT, struct drm_vze_share_put)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_DRM_VZE_DRM_H_ */
