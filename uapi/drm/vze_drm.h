@@ -17,7 +17,7 @@
 #ifndef _UAPI_DRM_VZE_DRM_H_
 #define _UAPI_DRM_VZE_DRM_H_
 
-#include "drm.h"
+#include <drm/drm.h>
 
 #if defined(__cplusplus)
 extern "C" {
