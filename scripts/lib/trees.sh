@@ -32,6 +32,7 @@ packages_of_kernel() {
         echo linux-image-amd64 linux-headers-amd64 build-essential libc6-dev-i386 cmake ninja-build \
             pkgconf libdrm-dev libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev kmod dkms udev \
             sparse dwarves rsync python3 strace iproute2 util-linux procps file xz-utils zstd \
+            flex bison bc libelf-dev libssl-dev \
             busybox-static
         ;;
     7.2) echo linux-image-amd64 linux-headers-amd64 gcc make kmod dkms sparse dwarves ;;
