@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""What QEMU is told: the machine, its ports, its devices, and the initramfs that it boots."""
+
+import hashlib
+import os
+import subprocess
+
+from status import SETUP, VmFailure
+
+QEMU = "qemu-system-x86_64"
+MAX_GPUS = 4
+# Hotplug ports exist before anything is plugged in. A port's window for 64-bit BARs is fixed at boot: it must hold
+# the largest BAR2 that a restored snapshot may get. Larger GPUs boot cold with a larger window.
+SNAPSHOT_BAR = 1 << 30
+# Number of ivshmem vectors; VZE_HW_VECTORS in uapi/drm/vze_hw.h.
+VECTORS = 4
+
+
+def round_up_to_power_of_two(value):
+    """The smallest power of two that is not below value."""
+    return 1 << (value - 1).bit_length()
+
+
+def bar_size(vram):
+    """Room for BAR2: VRAM and what lies before it, as a power of two."""
+    return round_up_to_power_of_two(vram + 1)
+
+
+def accelerator():
+    """"kvm" where it really works, else "tcg". Without the processor's virtualisation flag /dev/kvm may open and
+    the guest still hang before its first line."""
+    wish = os.environ.get("VZE_ACCEL", "")
+    if wish in ("kvm", "tcg"):
+        return wish
+    if wish:
+        raise VmFailure(SETUP, "VZE_ACCEL is '%s'; it can be kvm or tcg" % wish)
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as info:
+        flags = next((line for line in info if line.startswith("flags")), "").split()
+    if os.access("/dev/kvm", os.R_OK | os.W_OK) and ("vmx" in flags or "svm" in flags):
+        return "kvm"
+    return "tcg"
+
+
+class Machine:
+    """The fixed part of a VM: all that must be equal between a snapshot's making and its restoring."""
+
+    def __init__(self, kernel, initramfs, memory, cpus, window, icount):
+        self.kernel = kernel
+        self.initramfs = initramfs
+        self.memory = memory
+        self.cpus = cpus
+        self.window = window
+        self.icount = icount
+        self.accel = accelerator()
+
+    def _accelerator_arguments(self):
+        if self.icount:
+            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max,erms=off,fsrm=off"]
+        if self.accel == "kvm":
+            return ["-accel", "kvm", "-cpu", "host"]
+        # With erms or fsrm the kernel copies by "rep movsb", which TCG runs byte by byte.
+        return ["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off"]
+
+    def arguments(self, ram_file, directory):
+        """The command line without hotplugged devices. Sockets are in `directory`."""
+        def socket(name):
+            return "socket,id=%s,path=%s" % (name, os.path.join(directory, name + ".sock"))
+        ports = []
+        for index in range(2 + MAX_GPUS):
+            port = "pcie-root-port,id=%s,chassis=%d,slot=%d" % (port_name(index), index + 1, index + 1)
+            if index >= 2:
+                port += ",pref64-reserve=%d" % self.window
+            ports += ["-device", port]
+        return [QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+                "-machine", "q35,memory-backend=mem", "-object",
+                "memory-backend-file,id=mem,size=%d,mem-path=%s,share=on" % (self.memory, ram_file),
+                "-m", "%dM" % (self.memory >> 20), "-smp", str(self.cpus)] + self._accelerator_arguments() + [
+                    "-kernel", self.kernel, "-initrd", self.initramfs, "-append",
+                    "console=ttyS0 panic=-1 oops=panic loglevel=5 no_timer_check rdinit=/init",
+                    "-chardev", socket("console"), "-serial", "chardev:console",
+                    "-chardev", socket("tty"), "-serial", "chardev:tty",
+                    "-device", "virtio-serial-pci",
+                    "-chardev", socket("out"), "-device", "virtserialport,chardev=out,name=out",
+                    "-chardev", socket("err"), "-device", "virtserialport,chardev=err,name=err",
+                    "-chardev", socket("ctl"), "-device", "virtserialport,chardev=ctl,name=ctl",
+                    "-device", "isa-debug-exit,iobase=0xf4,iosize=4",
+                    "-qmp", "unix:%s,server=on,wait=off" % os.path.join(directory, "qmp.sock")] + ports
+
+    def recipe(self):
+        """What a snapshot depends on, as text."""
+        version = subprocess.run([QEMU, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        with open(self.initramfs, "rb") as initramfs:
+            content = initramfs.read()
+        return "\n".join([version, self.kernel, hashlib.sha256(content).hexdigest()] +
+                         [part for part in self.arguments("RAM", "DIR") if part != self.initramfs])
+
+
+def port_name(index):
+    """Port 0 is for the root file system, 1 for the files, the rest for GPUs."""
+    return "port%d" % index
+
+
+def virtiofs_device(index, tag):
+    """Properties of a virtiofs device for the port `index`."""
+    return {"driver": "vhost-user-fs-pci", "id": "fs-" + tag, "chardev": "fs-" + tag, "tag": tag,
+            "bus": port_name(index)}
+
+
+def gpu_device(index):
+    """Properties of the slot of the virtual GPU `index`."""
+    return {"driver": "ivshmem-doorbell", "id": "gpu%d" % index, "chardev": "gpu%d" % index, "vectors": VECTORS,
+            "bus": port_name(2 + index)}
+
+
+def cold_plug(device, socket):
+    """Command line arguments that plug a device in before the machine starts."""
+    properties = ",".join([device["driver"]] + ["%s=%s" % item for item in device.items() if item[0] != "driver"])
+    return ["-chardev", "socket,id=%s,path=%s" % (device["chardev"], socket), "-device", properties]
+
+
+def hot_plug(qmp, device, socket):
+    """Plugs a device into a running machine."""
+    qmp.command("chardev-add", id=device["chardev"], backend={
+        "type": "socket", "data": {"server": False, "addr": {"type": "unix", "data": {"path": socket}}}})
+    qmp.command("device_add", **device)
+
+
+def _cpio_entry(name, mode, data=b"", rdev=(0, 0)):
+    header = b"070701" + b"".join(b"%08x" % field for field in (
+        0, mode, 0, 0, 1, 0, len(data), 0, 0, rdev[0], rdev[1], len(name) + 1, 0))
+    entry = header + name.encode() + b"\0"
+    entry += b"\0" * (-len(entry) % 4) + data
+    return entry + b"\0" * (-len(data) % 4)
+
+
+def make_initramfs(path, root, kernel_tree, release, init):
+    """Writes the initramfs: busybox, the overlay module (not built into the distribution's kernel) and `init`."""
+    overlay = os.path.join(kernel_tree, "usr/lib/modules", release, "kernel/fs/overlayfs/overlay.ko")
+    if os.path.exists(overlay + ".xz"):
+        module = subprocess.run(["xz", "-dc", overlay + ".xz"], stdout=subprocess.PIPE, check=True).stdout
+    else:
+        with open(overlay, "rb") as file:
+            module = file.read()
+    with open(os.path.join(root, "usr/bin/busybox"), "rb") as file:
+        busybox = file.read()
+    with open(init, "rb") as file:
+        script = file.read()
+    parts = [_cpio_entry(name, 0o040755) for name in ("bin", "dev", "proc", "sys")]
+    parts += [_cpio_entry("dev/console", 0o020600, rdev=(5, 1)),
+              _cpio_entry("bin/busybox", 0o100755, busybox), _cpio_entry("overlay.ko", 0o100644, module),
+              _cpio_entry("init", 0o100755, script), _cpio_entry("TRAILER!!!", 0)]
+    with open(path, "wb") as out:
+        out.write(b"".join(parts))
