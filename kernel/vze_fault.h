@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VZE_FAULT_H_
+#define _VZE_FAULT_H_
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include <uapi/drm/vze_hw.h>
+
+struct drm_vze_queue_state;
+struct vze_device;
+struct vze_queue;
+
+/**
+ * struct vze_fault - driver side of the fault ring
+ */
+struct vze_fault {
+	/** @ring: the ring in BAR2 */
+	struct vze_hw_fault *ring;
+	/** @lock: held while records are taken from the ring */
+	struct mutex lock;
+	/** @tail: records ever taken */
+	u32 tail;
+	/** @dropped: value of vze_hw_regs.faults_dropped when last looked at */
+	u64 dropped;
+	/** @work: takes records; scheduled by the interrupt */
+	struct work_struct work;
+};
+
+void vze_fault_init(struct vze_device *vdev);
+void vze_fault_drain(struct vze_device *vdev);
+void vze_fault_dump(struct vze_device *vdev, const struct drm_vze_queue_state *state,
+		    const char *what);
+
+#endif /* _VZE_FAULT_H_ */

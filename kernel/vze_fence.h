@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VZE_FENCE_H_
+#define _VZE_FENCE_H_
+
+#include <linux/dma-fence.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+/**
+ * struct vze_fence - a fence of this driver
+ *
+ * Its lock is its own, its names are constants and it holds a reference on the
+ * module, so that it may outlive the queue, the file and the device.
+ */
+struct vze_fence {
+	/** @base: the fence */
+	struct dma_fence base;
+	/** @lock: lock of @base */
+	spinlock_t lock;
+	/** @link: for the list of its owner, who holds a reference meanwhile */
+	struct list_head link;
+	/** @gate: of a job: fence that holds the job back until its waits are over, or NULL */
+	struct vze_fence *gate;
+	/** @first: of a job: ring seqno of its first entry, 0 before it is in the ring */
+	u64 first;
+	/** @last: of a job: ring seqno of its last entry */
+	u64 last;
+};
+
+static inline struct vze_fence *to_vze_fence(struct dma_fence *fence)
+{
+	return container_of(fence, struct vze_fence, base);
+}
+
+struct vze_fence *vze_fence_alloc(void);
+void vze_fence_init(struct vze_fence *fence, u64 context, u64 seqno);
+void vze_fence_free(struct vze_fence *fence);
+void vze_fence_complete(struct vze_fence *fence, int error);
+
+static inline void vze_fence_put(struct vze_fence *fence)
+{
+	if (fence)
+		dma_fence_put(&fence->base);
+}
+
+#endif /* _VZE_FENCE_H_ */
