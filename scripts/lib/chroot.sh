@@ -6,8 +6,13 @@
 
 # in_tree TREE COMMAND...: as root inside TREE, with /vze as working directory.
 in_tree() {
-    local tree=$1
-    shift
+    in_tree_with "$VZE_TOP" "$@"
+}
+
+# in_tree_with DIR TREE COMMAND...: the same with DIR, instead of this checkout, at /vze.
+in_tree_with() {
+    local top=$1 tree=$2
+    shift 2
     need_root
     # shellcheck disable=SC2016 # the inner shell expands these
     unshare --mount --propagation private bash -euc '
@@ -24,5 +29,5 @@ in_tree() {
         exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
             chroot "$tree" sh -c "cd /vze && exec \"\$@\"" sh "$@"
-    ' in_tree "$tree" "$VZE_TOP" "$@"
+    ' in_tree "$tree" "$top" "$@"
 }
