@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/address_map.h"
+#include "core/allocation.h"
+#include "core/device.h"
+#include "core/driver.h"
+#include "core/handle.h"
+#include "core/internal_slab.h"
+#include "core/physical_memory.h"
+#include "core/va_reservation.h"
+
+namespace vze {
+
+class Context;
+
+/// Driver-owned memory that the CPU and every device of the context see at one address: command
+/// buffers, event words. Zeroed when it is allocated.
+struct HostVisibleBlock {
+    void* cpu = nullptr;
+    uint64_t address = 0; ///< device address, equal to cpu
+    size_t size = 0;
+    InternalSlab* slab = nullptr; ///< where it was cut from
+
+    explicit operator bool() const noexcept { return cpu != nullptr; }
+};
+
+/// A device's view of a piece of the application's memory for as long as this object lives: the pages
+/// are pinned and bound at an address of the driver's own, never at the CPU address, so that it
+/// neither disturbs nor depends on imports that overlap it. Must be gone before its context.
+class TransientImport {
+public:
+    TransientImport() = default;
+    TransientImport(TransientImport&& other) noexcept { *this = std::move(other); }
+    TransientImport& operator=(TransientImport&& other) noexcept;
+    ~TransientImport() { reset(); }
+
+    /// Unbinds and unpins at once; work that still uses it faults.
+    void reset() noexcept;
+    explicit operator bool() const noexcept { return m_context != nullptr; }
+
+    /// Device address of a host pointer inside the imported range.
+    uint64_t deviceAddress(const void* ptr) const noexcept {
+        return m_address + (reinterpret_cast<uintptr_t>(ptr) - m_hostBase);
+    }
+
+private:
+    friend class Context;
+    Context* m_context = nullptr;
+    Device* m_device = nullptr;
+    uint32_t m_gem = 0;
+    uint64_t m_address = 0;
+    uint64_t m_size = 0;
+    uintptr_t m_hostBase = 0;
+};
+
+/// Where a device finds a range that an API call named by a CPU or device pointer.
+struct ResolvedRange {
+    uint64_t address = 0;
+    TransientImport import; ///< set when the pages had to be pinned for the command; keep it that long
+};
+
+/// An address space on each of its devices, and everything that is allocated there.
+///
+/// Locking: m_mutex protects everything that is written here except the address map's readers.
+/// It is never held across an ioctl that pins pages or waits.
+class Context : public Handle<Context, ze_context_handle_t, HandleKind::Context> {
+public:
+    static ze_result_t create(Driver& driver, std::span<Device* const> devices, Context*& out);
+    /// Frees everything that was left, like the kernel does at the end of a process.
+    void destroy() noexcept;
+
+    Driver& driver() const noexcept { return m_driver; }
+    std::span<Device* const> devices() const noexcept { return m_devices; }
+    bool contains(const Device& device) const noexcept;
+    /// Address space of a device of this context.
+    uint32_t vmId(const Device& device) const noexcept { return m_vms[device.index()]; }
+
+    // ---- queues: frees with a policy must know what may still use memory
+
+    /// Every kernel queue on one of the context's address spaces is registered while it exists.
+    void registerQueue(Device& device, uint32_t queueId);
+    void unregisterQueue(Device& device, uint32_t queueId) noexcept;
+
+    // ---- look-up
+
+    /// The allocation that an address belongs to; lock-free.
+    bool lookup(const void* ptr, AllocationView& out) const noexcept {
+        return m_map.find(reinterpret_cast<uintptr_t>(ptr), out);
+    }
+
+    /// Where @p device reaches [ptr, ptr + size): the same address for memory of this context (USM,
+    /// imports, reservations), otherwise a transient import. INVALID_ARGUMENT when it is neither (not
+    /// user memory, VRAM of another device); OUT_OF_HOST_MEMORY at the locked-memory limit.
+    ze_result_t resolve(Device& device, const void* ptr, size_t size, bool deviceWrites,
+                        ResolvedRange& out);
+
+    /// Imports a host range for one device regardless of what else is at that address. A host range
+    /// that lies in memory of the driver's own cannot be pinned: INVALID_ARGUMENT.
+    ze_result_t importTransient(Device& device, const void* ptr, size_t size, bool deviceWrites,
+                                TransientImport& out);
+
+    // ---- driver memory
+
+    /// 64-byte aligned, zeroed. @p dedicated: an object of its own, page aligned, that
+    /// shareInternal() can hand to other processes.
+    ze_result_t allocInternal(size_t size, HostVisibleBlock& out, bool dedicated = false);
+    void freeInternal(HostVisibleBlock& block) noexcept;
+    /// Token of a dedicated block; counted, given back with unshareInternal().
+    ze_result_t shareInternal(const HostVisibleBlock& block, drm_vze_share_token& token);
+    ze_result_t unshareInternal(const HostVisibleBlock& block, const drm_vze_share_token& token);
+    /// Maps a block of another process (or of this one) into this context.
+    ze_result_t openInternal(const drm_vze_share_token& token, size_t size, HostVisibleBlock& out);
+
+    // ---- zeMem*
+
+    ze_result_t allocDevice(Device& device, size_t size, size_t alignment,
+                            const AllocOptions& options, void*& out);
+    /// @p device: the device of a shared allocation, null for host memory.
+    ze_result_t allocHost(Device* device, size_t size, size_t alignment, AllocationType type,
+                          const AllocOptions& options, void*& out);
+    /// Pins the application's memory and gives every device of the context access at its own address.
+    ze_result_t importHost(void* memory, size_t size, bool readOnly, void*& out);
+    ze_result_t free(void* ptr, FreePolicy policy);
+    /// Closes what openIpc() gave.
+    ze_result_t closeIpc(const void* ptr);
+
+    /// Waits until all work submitted so far on the context's queues has ended.
+    ze_result_t waitForSubmittedWork();
+
+    // ---- dma-buf and IPC
+
+    /// The one dma-buf descriptor of an allocation; stays the driver's.
+    ze_result_t exportFd(const void* ptr, int& fd);
+    ze_result_t exportFd(PhysicalMemory& memory, int& fd);
+    ze_result_t getIpcHandle(const void* ptr, const IpcOptions& options, ze_ipc_mem_handle_t& out);
+    ze_result_t putIpcHandle(const ze_ipc_mem_handle_t& handle);
+    ze_result_t openIpcHandle(Device& device, const ze_ipc_mem_handle_t& handle, bool readOnly,
+                              void*& out);
+
+    // ---- zeVirtualMem*, zePhysicalMem*
+
+    ze_result_t createPhysical(Device* device, size_t size, const AllocOptions& options,
+                               PhysicalMemory*& out);
+    void destroyPhysical(PhysicalMemory& memory) noexcept;
+    ze_result_t reserve(const void* hint, size_t size, void*& out);
+    ze_result_t unreserve(const void* ptr, size_t size);
+    ze_result_t map(const void* ptr, size_t size, PhysicalMemory& memory, size_t offset,
+                    ze_memory_access_attribute_t access);
+    ze_result_t unmap(const void* ptr, size_t size);
+    ze_result_t setAccess(const void* ptr, size_t size, ze_memory_access_attribute_t access);
+    ze_result_t getAccess(const void* ptr, size_t size, ze_memory_access_attribute_t& access,
+                          size_t& sameFor) const;
+
+private:
+    friend class TransientImport;
+
+    Context(Driver& driver, std::span<Device* const> devices);
+    ~Context() = default;
+
+    int createVms() noexcept;
+    int bindEverywhere(const GemHandles& handles, uint64_t address, uint64_t size, uint32_t flags);
+    int unbindEverywhere(const GemHandles& handles, uint64_t address, uint64_t size) noexcept;
+    int createSystemObjects(uint64_t size, GemHandles& handles);
+    void closeHandles(GemHandles& handles) noexcept;
+    ze_result_t publish(std::unique_ptr<Allocation> allocation, void*& out);
+    void retire(Allocation& allocation) noexcept;
+    void releaseMemory(Allocation& allocation) noexcept;
+    void release(TransientImport& import) noexcept;
+    VaArena& arenaOf(AllocationType type) noexcept;
+    bool ownsAddresses(uint64_t base, uint64_t size) const;
+    ze_result_t failPinning(int error, const void* memory, size_t size, bool readOnly);
+    ze_result_t openObject(Device& device, uint32_t gem, uint64_t size, AllocationType type,
+                           bool readOnly, uint32_t pageOffset, void*& out);
+    ze_result_t getRangeHandle(const void* ptr, size_t size, ze_ipc_mem_handle_t& out);
+    ze_result_t ensureExportFd(ExportState& state, Device& device, uint32_t gem);
+    ze_result_t snapshotWork(std::vector<WorkFence>& fences);
+    void collectDeferred() noexcept;
+    ze_result_t deferFree(std::unique_ptr<Allocation> allocation);
+
+    struct QueueEntry {
+        Device* device;
+        uint32_t id;
+    };
+    /// Addresses of a deferred free: kept until the kernel has undone the mapping.
+    struct Deferred {
+        AllocationType type;
+        uint64_t base;
+        uint64_t size;
+        std::vector<WorkFence> done; ///< one per device
+    };
+
+    Driver& m_driver;
+    const std::vector<Device*> m_devices;
+    std::vector<uint32_t> m_vms; // by Device::index(), 0: not in this context
+
+    mutable std::mutex m_mutex;
+    AddressMap m_map;
+    VaArena m_deviceArena; // no CPU access
+    VaArena m_hostArena;   // CPU sees what the first device's address space maps
+    std::unordered_map<Allocation*, std::unique_ptr<Allocation>> m_allocations;
+    std::vector<QueueEntry> m_queues;
+    std::list<InternalSlab> m_slabs;
+    std::unordered_map<PhysicalMemory*, std::unique_ptr<PhysicalMemory>> m_physical;
+    ReservationTable m_reservations;
+    std::list<Deferred> m_deferred;
+};
+
+} // namespace vze
