@@ -41,6 +41,12 @@ def accelerator():
     return "tcg"
 
 
+# With erms or fsrm the kernel copies by "rep movsb", which TCG runs byte by byte. With cx16 SLUB allocates by
+# cmpxchg16b, after which QEMU 7.2 now and then has a pointer's bits in the flags register: the next interrupt
+# returns with NT or VM set and the guest dies of a double fault.
+TCG_CPU = "max,erms=off,fsrm=off,cx16=off"
+
+
 class Machine:
     """The fixed part of a VM: all that must be equal between a snapshot's making and its restoring."""
 
@@ -55,11 +61,10 @@ class Machine:
 
     def _accelerator_arguments(self):
         if self.icount:
-            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max,erms=off,fsrm=off"]
+            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", TCG_CPU]
         if self.accel == "kvm":
             return ["-accel", "kvm", "-cpu", "host"]
-        # With erms or fsrm the kernel copies by "rep movsb", which TCG runs byte by byte.
-        return ["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off"]
+        return ["-accel", "tcg,thread=multi", "-cpu", TCG_CPU]
 
     def arguments(self, ram_file, directory):
         """The command line without hotplugged devices. Sockets are in `directory`."""
@@ -133,21 +138,64 @@ def _cpio_entry(name, mode, data=b"", rdev=(0, 0)):
     return entry + b"\0" * (-len(data) % 4)
 
 
+# Modules that every run needs, loaded before a snapshot is taken. drm_gpuvm uses drm_exec without saying so.
+PRELOADED = ("overlay", "drm_exec", "drm_gpuvm", "gpu-sched", "drm_shmem_helper", "drm_buddy", "gpu_buddy")
+
+
+def _modules_in_order(kernel_tree, release):
+    """Paths of PRELOADED and what they depend on, in the order of loading; without what the kernel does not have."""
+    folder = os.path.join(kernel_tree, "usr/lib/modules", release)
+    depends = {}
+    with open(os.path.join(folder, "modules.dep"), encoding="utf-8") as lines:
+        for line in lines:
+            path, _, needs = line.partition(":")
+            depends[path] = needs.split()
+    by_name = {os.path.basename(path).split(".")[0].replace("-", "_"): path for path in depends}
+    order = []
+    for name in PRELOADED:
+        path = by_name.get(name.replace("-", "_"))
+        # modules.dep lists what must be loaded last first.
+        for module in (list(reversed(depends[path])) + [path]) if path else ():
+            if module not in order:
+                order.append(module)
+    return [os.path.join(folder, path) for path in order]
+
+
+def _module_content(path):
+    tool = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"]}.get(os.path.splitext(path)[1])
+    if tool:
+        return subprocess.run(tool + [path], stdout=subprocess.PIPE, check=True).stdout
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def module_depends(path):
+    """Names of the modules that the module file at `path` depends on; empty if there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return []
+    start = content.find(b"\0depends=")
+    if start < 0:
+        return []
+    start += len(b"\0depends=")
+    names = content[start:content.index(b"\0", start)].decode()
+    return [name.replace("-", "_") for name in names.split(",") if name]
+
+
 def make_initramfs(path, root, kernel_tree, release, init):
-    """Writes the initramfs: busybox, the overlay module (not built into the distribution's kernel) and `init`."""
-    overlay = os.path.join(kernel_tree, "usr/lib/modules", release, "kernel/fs/overlayfs/overlay.ko")
-    if os.path.exists(overlay + ".xz"):
-        module = subprocess.run(["xz", "-dc", overlay + ".xz"], stdout=subprocess.PIPE, check=True).stdout
-    else:
-        with open(overlay, "rb") as file:
-            module = file.read()
+    """Writes the initramfs: busybox, the modules that every run needs, and `init`."""
     with open(os.path.join(root, "usr/bin/busybox"), "rb") as file:
         busybox = file.read()
     with open(init, "rb") as file:
         script = file.read()
-    parts = [_cpio_entry(name, 0o040755) for name in ("bin", "dev", "proc", "sys")]
+    parts = [_cpio_entry(name, 0o040755) for name in ("bin", "dev", "proc", "sys", "run", "modules")]
     parts += [_cpio_entry("dev/console", 0o020600, rdev=(5, 1)),
-              _cpio_entry("bin/busybox", 0o100755, busybox), _cpio_entry("overlay.ko", 0o100644, module),
-              _cpio_entry("init", 0o100755, script), _cpio_entry("TRAILER!!!", 0)]
+              _cpio_entry("bin/busybox", 0o100755, busybox), _cpio_entry("init", 0o100755, script)]
+    for number, module in enumerate(_modules_in_order(kernel_tree, release)):
+        name = "modules/%02d-%s.ko" % (number, os.path.basename(module).split(".")[0])
+        parts.append(_cpio_entry(name, 0o100644, _module_content(module)))
+    parts.append(_cpio_entry("TRAILER!!!", 0))
     with open(path, "wb") as out:
         out.write(b"".join(parts))

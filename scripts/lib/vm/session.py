@@ -94,6 +94,8 @@ class Session:
         size = shutil.get_terminal_size((80, 24))
         config = {
             "VZE_KERNEL": options.kernel, "VZE_GPUS": options.gpus, "VZE_LOAD": options.load,
+            "VZE_DEPENDS": " ".join(machine.module_depends(
+                os.path.join(self.top, "build", options.kernel, "module/vze.ko"))),
             "VZE_MODULE_PARAMETERS": " ".join(options.param), "VZE_TIMEOUT": options.timeout,
             "VZE_INTERACTIVE": int(options.interactive), "VZE_RESTORED": int(restored), "VZE_ROWS": size.lines,
             "VZE_COLUMNS": size.columns, "VZE_TERM": os.environ.get("TERM", "dumb"),
@@ -106,8 +108,8 @@ class Session:
             for assignment in options.env:
                 key, _, value = assignment.partition("=")
                 out.write("%s=%s\n" % (key, shlex.quote(value)))
-        with open(os.path.join(self.run, "argv"), "wb") as out:
-            out.write(b"".join(os.fsencode(part) + b"\0" for part in options.command))
+        with open(os.path.join(self.run, "command"), "wb") as out:
+            out.write(os.fsencode(shlex.join(options.command)))
         with open(os.path.join(self.run, "seed"), "wb") as out:
             out.write(os.urandom(512))
 
