@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VZE_BIND_H_
+#define _VZE_BIND_H_
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct drm_device;
+struct drm_file;
+struct vze_bind;
+struct vze_gem;
+struct vze_vm;
+
+int vze_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* One mapping in two steps, for who must not fail after the first (SHARE_OPEN). */
+struct vze_bind *vze_bind_prepare_map(struct vze_vm *vm, struct vze_gem *bo, u64 addr, u32 flags);
+int vze_bind_commit(struct vze_bind *bind);
+void vze_bind_abort(struct vze_bind *bind);
+
+void vze_bind_work(struct work_struct *work);
+void vze_bind_abandon(struct vze_vm *vm);
+int vze_bind_module_init(void);
+void vze_bind_module_exit(void);
+
+#endif /* _VZE_BIND_H_ */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VZE_PT_H_
+#define _VZE_PT_H_
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include <drm/vze_hw.h>
+
+struct seq_file;
+struct vze_device;
+struct vze_gem;
+
+/* The whole address space, for windows and walks. */
+#define VZE_PT_END	(1ULL << VZE_HW_VA_BITS)
+
+/**
+ * struct vze_pt - page tables of one address space
+ *
+ * Tables are ordinary pages; the number of present entries of a table is kept in
+ * its page's private word. The device walks the tables at any time: a table is
+ * complete before an entry points at it, an entry changes by one store, and a table
+ * that was taken out goes back only after the invalidation was acknowledged.
+ */
+struct vze_pt {
+	/** @vdev: device */
+	struct vze_device *vdev;
+	/** @asid: hardware address space */
+	u32 asid;
+	/**
+	 * @lock: protects the entries. Taken where fences are signalled, so nothing is
+	 * allocated under it. Innermost but for the device's own locks.
+	 */
+	struct mutex lock;
+	/** @root: level 3 table */
+	struct page *root;
+	/** @leaves: present leaves of each level (0: 4 KiB, 1: 2 MiB, 2: 1 GiB) */
+	u64 leaves[VZE_HW_LEVELS - 1];
+	/** @tables: pages of tables, root included */
+	u64 tables;
+	/** @invalidations: invalidations sent to the device */
+	u64 invalidations;
+	/** @kernel: the kernel's own address space: not counted in vze_counts */
+	bool kernel;
+};
+
+/**
+ * struct vze_pt_range - one change, in the order in which changes are carried out
+ */
+struct vze_pt_range {
+	/** @start: first byte */
+	u64 start;
+	/** @size: bytes */
+	u64 size;
+	/** @bo: object to map, or NULL: nothing is mapped there afterwards */
+	struct vze_gem *bo;
+	/** @offset: first byte in @bo */
+	u64 offset;
+	/** @bits: %VZE_HW_PTE_WRITABLE or 0 */
+	u64 bits;
+};
+
+/**
+ * struct vze_pt_update - a group of changes: reserved first, then carried out
+ *
+ * vze_pt_reserve() for each change in order, which may fail; then exactly one of
+ * vze_pt_begin() .. vze_pt_apply() .. vze_pt_end() and vze_pt_cancel().
+ */
+struct vze_pt_update {
+	/** @spare: pages for tables that can be needed when a large leaf is split */
+	struct list_head spare;
+	/** @num_spare: pages in @spare */
+	unsigned int num_spare;
+	/** @need: spare pages that the changes reserved so far can need */
+	unsigned int need;
+	/** @spare_hint: last large leaf that was counted for a split */
+	u64 spare_hint;
+	/** @hazard_start: earlier changes may put large leaves from here on ... */
+	u64 hazard_start;
+	/** @hazard_end: ... up to here, where a table that exists now may be gone */
+	u64 hazard_end;
+	/** @built_start: tables were put in from here on ... */
+	u64 built_start;
+	/** @built_end: ... up to here */
+	u64 built_end;
+	/** @window_start: the device may hold translations that change from here on ... */
+	u64 window_start;
+	/** @window_end: ... up to here; no window is opened when it is empty */
+	u64 window_end;
+	/** @keep_tables: other changes rely on tables that these make empty */
+	bool keep_tables;
+	/** @freed: tables taken out, not free before the acknowledgement */
+	struct list_head freed;
+};
+
+int vze_pt_init(struct vze_pt *pt, struct vze_device *vdev, u32 asid, bool kernel);
+int vze_pt_fini(struct vze_pt *pt, struct list_head *unsafe);
+
+void vze_pt_update_init(struct vze_pt_update *update);
+int vze_pt_reserve(struct vze_pt *pt, struct vze_pt_update *update,
+		   const struct vze_pt_range *range);
+void vze_pt_touch(struct vze_pt_update *update, u64 start, u64 end);
+void vze_pt_cancel(struct vze_pt *pt, struct vze_pt_update *update);
+int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
+		  const struct vze_pt_range *ranges, u64 num);
+void vze_pt_free_tables(struct vze_pt *pt, struct list_head *tables);
+int vze_pt_clear_all(struct vze_pt *pt, struct list_head *unsafe);
+
+#endif /* _VZE_PT_H_ */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VZE_USERPTR_H_
+#define _VZE_USERPTR_H_
+
+#include <linux/types.h>
+
+struct drm_device;
+struct drm_file;
+struct vze_gem;
+
+int vze_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+u64 vze_userptr_address(const struct vze_gem *bo);
+
+#endif /* _VZE_USERPTR_H_ */
