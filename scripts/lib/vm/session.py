@@ -196,8 +196,7 @@ class Session:
         for name, endpoint in self.channels.items():
             endpoint.setblocking(True)
             selector.register(endpoint, selectors.EVENT_READ, name)
-        if self.options.interactive:
-            selector.register(sys.stdin.fileno(), selectors.EVENT_READ, "keyboard")
+        typing = False
         device_deaths = []
         reported = set()
         while True:
@@ -215,6 +214,9 @@ class Session:
                     self._take(key.data, data)
                 else:
                     selector.unregister(key.fileobj)
+            if self.options.interactive and not typing and b"shell\n" in self.control:
+                typing = True
+                selector.register(sys.stdin.fileno(), selectors.EVENT_READ, "keyboard")
             if self.qemu.dead() and not any(key.data != "keyboard" for key in selector.get_map().values()):
                 break
             for child in self.gpus + self.helpers:
