@@ -18,6 +18,7 @@
 #include "core/internal_slab.h"
 #include "core/physical_memory.h"
 #include "core/va_reservation.h"
+#include "core/work_tracker.h"
 
 namespace vze {
 
@@ -51,6 +52,12 @@ public:
     /// Device address of a host pointer inside the imported range.
     uint64_t deviceAddress(const void* ptr) const noexcept {
         return m_address + (reinterpret_cast<uintptr_t>(ptr) - m_hostBase);
+    }
+    /// The host address behind a device address of the imported range, 0 when it is outside.
+    uint64_t hostAddress(uint64_t address) const noexcept {
+        return m_context != nullptr && address - m_address < m_size
+                   ? m_hostBase + (address - m_address)
+                   : 0;
     }
 
 private:
@@ -90,6 +97,8 @@ public:
     /// Every kernel queue on one of the context's address spaces is registered while it exists.
     void registerQueue(Device& device, uint32_t queueId);
     void unregisterQueue(Device& device, uint32_t queueId) noexcept;
+    /// The same queues with what their unfinished work touches: a free asks it for the work to wait for.
+    WorkTracker& work() noexcept { return m_work; }
 
     // ---- look-up
 
@@ -209,6 +218,7 @@ private:
     VaArena m_hostArena;   // CPU sees what the first device's address space maps
     std::unordered_map<Allocation*, std::unique_ptr<Allocation>> m_allocations;
     std::vector<QueueEntry> m_queues;
+    WorkTracker m_work;
     std::list<InternalSlab> m_slabs;
     std::unordered_map<PhysicalMemory*, std::unique_ptr<PhysicalMemory>> m_physical;
     ReservationTable m_reservations;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/device.h"
+
+namespace vze {
+
+class Queue;
+
+/// The queues of a context, so that a free can ask which work may still use memory.
+///
+/// Locking: the own mutex is taken before a queue's and never held while waiting.
+class WorkTracker {
+public:
+    void add(const std::shared_ptr<Queue>& queue);
+    void remove(const Queue& queue) noexcept;
+
+    /// Waits until no work that was submitted before the call can touch [base, base + size). Work of
+    /// other queues does not delay it. Work of a stopped queue has ended.
+    ze_result_t waitTouching(uint64_t base, uint64_t size);
+
+    /// A kernel queue with unfinished work.
+    struct BusyQueue {
+        Device* device;
+        uint32_t id;
+    };
+    /// The queues with unfinished work that can touch [base, base + size).
+    std::vector<BusyQueue> queuesTouching(uint64_t base, uint64_t size);
+
+    /// The queue with a kernel id, or null.
+    std::shared_ptr<Queue> find(const Device& device, uint32_t id);
+
+    /// Lets go of what finished work kept alive (temporary imports of the application's memory).
+    void reap() noexcept;
+
+private:
+    std::vector<std::shared_ptr<Queue>> snapshot();
+
+    std::mutex m_mutex;
+    std::vector<std::weak_ptr<Queue>> m_queues;
+};
+
+} // namespace vze
