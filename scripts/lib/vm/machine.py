@@ -81,7 +81,7 @@ class Machine:
                 "memory-backend-file,id=mem,size=%d,mem-path=%s,share=on" % (self.memory, ram_file),
                 "-m", "%dM" % (self.memory >> 20), "-smp", str(self.cpus)] + self._accelerator_arguments() + [
                     "-kernel", self.kernel, "-initrd", self.initramfs, "-append",
-                    "console=ttyS0 panic=-1 oops=panic loglevel=5 no_timer_check rdinit=/init",
+                    "console=ttyS0 panic=-1 oops=panic loglevel=5 log_buf_len=4M no_timer_check rdinit=/init",
                     "-chardev", socket("console"), "-serial", "chardev:console",
                     "-chardev", socket("tty"), "-serial", "chardev:tty",
                     "-device", "virtio-serial-pci",
