@@ -27,11 +27,15 @@ artefact_make() {
     if [ ! -d "$path" ]; then
         artefact_room "$megabytes"
         temp=$path.making
-        rm -rf --one-file-system "$temp"
-        mkdir "$temp"
+        rm -rf --one-file-system "$temp"*
         step "making $name (kept in $path)"
-        "$maker" "$temp"
-        mv "$temp" "$path"
+        (
+            # What a failure leaves is of no use and may be what fills the disk.
+            trap 'rm -rf --one-file-system "$temp"*' EXIT
+            mkdir "$temp"
+            "$maker" "$temp"
+            mv "$temp" "$path"
+        )
         step "$name is ready"
         artefact_prune "$name" "$path"
     fi

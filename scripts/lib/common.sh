@@ -52,10 +52,10 @@ run_logged() {
     wait "$pid" || status=$?
     if [ "$status" != 0 ]; then
         tail -n 25 "$log" >&2
-        if grep -qi 'no space left on device' "$log"; then
-            die "the disk is full (while running: $1); the log is $log"
+        if grep -qiE 'no space left on device|enough free space' "$log"; then
+            die "the disk is full (step: $(basename "$log" .log)); the log is $log"
         fi
-        die "$1 failed with status $status; the log is $log"
+        die "step $(basename "$log" .log) failed with status $status; the log is $log"
     fi
 }
 
