@@ -7,7 +7,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-#include <uapi/drm/vze_hw.h>
+#include <drm/vze_hw.h>
 
 struct vze_device;
 
@@ -27,7 +27,7 @@ struct vze_ctrl {
 	wait_queue_head_t wq;
 };
 
-int vze_ctrl_init(struct vze_device *vdev);
+void vze_ctrl_init(struct vze_device *vdev);
 void vze_ctrl_irq(struct vze_device *vdev);
 
 /*
@@ -41,7 +41,6 @@ int vze_ctrl_as_destroy(struct vze_device *vdev, u32 asid);
 int vze_ctrl_tlb_invalidate(struct vze_device *vdev, u32 asid, u64 start, u64 end, u32 slot);
 int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries);
 int vze_ctrl_queue_destroy(struct vze_device *vdev, u32 queue);
-int vze_ctrl_queue_reset(struct vze_device *vdev, u32 queue);
 int vze_ctrl_resolve(struct vze_device *vdev, u64 offset, u64 size);
 int vze_ctrl_read_clock(struct vze_device *vdev, u64 *clock);
 int vze_ctrl_device_reset(struct vze_device *vdev);

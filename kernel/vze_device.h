@@ -3,7 +3,10 @@
 #define _VZE_DEVICE_H_
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/pci.h>
+#include <linux/percpu-refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -12,7 +15,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
-#include <uapi/drm/vze_hw.h>
+#include <drm/vze_hw.h>
 
 #include "vze_ctrl.h"
 #include "vze_fault.h"
@@ -20,6 +23,7 @@
 
 struct vze_kernel_as;
 struct vze_queue;
+struct vze_ring;
 struct vze_vram;
 
 /**
@@ -54,7 +58,9 @@ struct vze_counts {
  *
  * Lives as long as anything holds a reference on @drm. What points into the BARs
  * (@bar and all that is computed from it) is valid until remove only: code that can
- * run later uses it between drm_dev_enter() and drm_dev_exit().
+ * run later uses it between vze_hw_enter() and vze_hw_exit(), or between
+ * drm_dev_enter() and drm_dev_exit(). The former works longer: remove first unplugs
+ * the DRM device, then stops the queues, and only then shuts the hardware off.
  */
 struct vze_device {
 	/** @drm: base; first */
@@ -77,6 +83,18 @@ struct vze_device {
 	u64 *hw_counters;
 	/** @hw_queues: the queue registers in @bar */
 	struct vze_hw_queue *hw_queues;
+
+	/** @hw_ref: held by who touches the BARs or runs a control command */
+	struct percpu_ref hw_ref;
+	/** @hw_gone: @hw_ref has been killed and nobody holds it any more */
+	struct completion hw_gone;
+	/** @hw_off: remove is done with the hardware; @quiesced says how it ended */
+	struct completion hw_off;
+	/**
+	 * @quiesced: the device acknowledged its reset at remove: it holds no
+	 * translation and touches no memory any more. Valid after @hw_off.
+	 */
+	bool quiesced;
 
 	/** @ctrl: the control ring */
 	struct vze_ctrl ctrl;
@@ -108,11 +126,6 @@ struct vze_device {
 
 	/** @lost: the device stopped answering; never becomes false again */
 	bool lost;
-	/**
-	 * @quiesced: the device acknowledged its reset at remove: it holds no
-	 * translation and touches no memory any more.
-	 */
-	bool quiesced;
 	/** @heartbeat_work: watches the heartbeat; never blocks */
 	struct delayed_work heartbeat_work;
 	/** @heartbeat_last: last value seen */
@@ -123,6 +136,8 @@ struct vze_device {
 	struct work_struct lost_work;
 	/** @watchdog_work: finds queues that hang */
 	struct delayed_work watchdog_work;
+	/** @watchdog_heartbeat: heartbeat when the watchdog last looked */
+	u64 watchdog_heartbeat;
 	/** @lost_irqs: interrupts that should have come and did not */
 	atomic_t lost_irqs;
 };
@@ -144,12 +159,12 @@ struct vze_file {
 	struct xarray vms;
 	/** @queues: queue_id to struct vze_queue, owned by vze_queue.c */
 	struct xarray queues;
-	/** @num_queues: queues not yet released, destroyed ones included */
+	/** @num_queues: queues not yet released, destroyed ones included; plus 1 while open */
 	atomic_t num_queues;
-	/** @queues_wq: woken when @num_queues reaches 0 */
-	wait_queue_head_t queues_wq;
-	/** @busy_ns: device time of destroyed queues */
-	atomic64_t busy_ns;
+	/** @queues_gone: @num_queues reached 0 */
+	struct completion queues_gone;
+	/** @busy_ns: device time of destroyed queues; protected by the lock of @queues */
+	u64 busy_ns;
 };
 
 static inline struct vze_device *to_vze(struct drm_device *drm)
@@ -171,9 +186,33 @@ static inline bool vze_device_is_lost(struct vze_device *vdev)
 	return READ_ONCE(vdev->lost);
 }
 
+/**
+ * vze_hw_enter() - begin to use the hardware
+ * @vdev: device
+ *
+ * Return: true, and vze_hw_exit() must follow; false when the hardware is being
+ * removed. May be called in any context and nested; between the two calls nothing may
+ * wait for remove. A lost device can still be entered: its BARs are there.
+ */
+static inline bool vze_hw_enter(struct vze_device *vdev)
+{
+	return percpu_ref_tryget(&vdev->hw_ref);
+}
+
+/**
+ * vze_hw_exit() - end what vze_hw_enter() began
+ * @vdev: device
+ */
+static inline void vze_hw_exit(struct vze_device *vdev)
+{
+	percpu_ref_put(&vdev->hw_ref);
+}
+
 void vze_device_lost(struct vze_device *vdev, const char *reason);
 void vze_device_doorbell(struct vze_device *vdev, u32 vector);
-int vze_device_probe(struct pci_dev *pdev, const struct drm_driver *driver);
-void vze_device_remove(struct pci_dev *pdev);
+int vze_device_off_result(struct vze_device *vdev);
+int vze_device_init(struct vze_device *vdev);
+int vze_device_start(struct vze_device *vdev);
+void vze_device_stop(struct vze_device *vdev);
 
 #endif /* _VZE_DEVICE_H_ */

@@ -19,7 +19,10 @@ struct vze_fence {
 	spinlock_t lock;
 	/** @link: for the list of its owner, who holds a reference meanwhile */
 	struct list_head link;
-	/** @gate: of a job: fence that holds the job back until its waits are over, or NULL */
+	/**
+	 * @gate: of a job: fence that holds the job back until its waits are over, with a
+	 * reference, or NULL
+	 */
 	struct vze_fence *gate;
 	/** @first: of a job: ring seqno of its first entry, 0 before it is in the ring */
 	u64 first;
@@ -34,6 +37,7 @@ static inline struct vze_fence *to_vze_fence(struct dma_fence *fence)
 
 struct vze_fence *vze_fence_alloc(void);
 void vze_fence_init(struct vze_fence *fence, u64 context, u64 seqno);
+void vze_fence_init_gate(struct vze_fence *fence, u64 context, u64 seqno);
 void vze_fence_free(struct vze_fence *fence);
 void vze_fence_complete(struct vze_fence *fence, int error);
 

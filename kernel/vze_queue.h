@@ -10,8 +10,8 @@
 #include <linux/workqueue.h>
 
 #include <drm/gpu_scheduler.h>
-#include <uapi/drm/vze_drm.h>
-#include <uapi/drm/vze_hw.h>
+#include <drm/vze_drm.h>
+#include <drm/vze_hw.h>
 
 struct seq_file;
 struct vze_device;
@@ -22,6 +22,9 @@ struct vze_vm;
 #define VZE_RING_ENTRIES	DRM_VZE_MAX_BATCHES
 #define VZE_RING_BYTES		(VZE_RING_ENTRIES * sizeof(struct vze_hw_ring_entry))
 #define VZE_RING_PAGES		(VZE_RING_BYTES / VZE_HW_PAGE_SIZE)
+
+/* Addresses of rings in address space 0: one behind the other from here. */
+#define VZE_RING_VA		0x100000000ULL
 
 /**
  * struct vze_ring - ring memory of a hardware queue, mapped in address space 0
@@ -68,6 +71,8 @@ struct vze_queue {
 	u64 seqno;
 	/** @context: fence context of jobs; the next one is that of gates */
 	u64 context;
+	/** @gates: seqno of the last gate */
+	atomic64_t gates;
 
 	/** @lock: protects what follows; taken in hard interrupts */
 	spinlock_t lock;
@@ -77,22 +82,22 @@ struct vze_queue {
 	u32 ring_tail;
 	/** @ring_seqno: seqno of the last ring entry */
 	u64 ring_seqno;
-	/** @notifies: value of vze_hw_queue.notifies when last looked at */
-	u64 notifies;
 	/** @error: 0, or why the queue takes no more work */
 	int error;
 	/** @state: what QUEUE_STATE answers, but for the id */
 	struct drm_vze_queue_state state;
 
+	/** @fault_link: in vze_fault.stopped, with a reference; protected by vze_fault.lock */
+	struct list_head fault_link;
 	/** @kill_lock: held while the queue is killed */
 	struct mutex kill_lock;
-	/** @hw_alive: the hardware queue exists; protected by @kill_lock */
+	/** @hw_alive: the hardware queue exists; written with @kill_lock and @lock held */
 	bool hw_alive;
 	/** @progress: value of vze_hw_queue.progress when last looked at, watchdog only */
 	u64 progress;
 	/** @stuck: watchdog periods without progress while running, watchdog only */
 	unsigned int stuck;
-	/** @busy_ns: device time when the hardware queue was given back */
+	/** @busy_ns: device time, once the hardware queue was given back; protected by @lock */
 	u64 busy_ns;
 	/** @release_work: ends it; the last reference may go in a worker of @sched */
 	struct work_struct release_work;
@@ -101,8 +106,12 @@ struct vze_queue {
 int vze_queue_module_init(void);
 void vze_queue_module_exit(void);
 
+struct vze_hw_ring_entry *vze_ring_entry(const struct vze_ring *ring, u32 index);
+
 int vze_queues_init(struct vze_device *vdev);
 void vze_queues_fini(struct vze_device *vdev);
+void vze_queues_free_rings(struct vze_device *vdev);
+void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit);
 void vze_queues_irq(struct vze_device *vdev);
 void vze_queues_kill_all(struct vze_device *vdev, int error);
 void vze_queues_file_close(struct vze_file *file);
@@ -115,6 +124,9 @@ struct vze_queue *vze_queue_lookup(struct vze_file *file, u32 id);
 struct vze_queue *vze_queue_by_hw_id(struct vze_device *vdev, u32 hw_id);
 void vze_queue_kill(struct vze_queue *queue, int error);
 void vze_queue_retire(struct vze_queue *queue);
+bool vze_queue_set_fault(struct vze_queue *queue, const struct vze_hw_fault *record);
+
+extern const struct drm_sched_backend_ops vze_sched_ops;
 
 int vze_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vze_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -27,12 +27,14 @@ struct vze_sync {
  * struct vze_syncs - parsed syncobj array of EXEC or VM_BIND
  *
  * Life: vze_syncs_parse(); then any of the others; vze_syncs_cleanup() in the end,
- * also after vze_syncs_signal(). The first @num_waits of @entries are waits, the
- * rest are signals.
+ * also after vze_syncs_signal(). The first @num_waits of @entries are waits; the
+ * signals stand in the last @num_signals, the first one at the very end.
  */
 struct vze_syncs {
 	/** @entries: waits, then signals */
 	struct vze_sync *entries;
+	/** @count: number of @entries */
+	u32 count;
 	/** @num_waits: number of waits */
 	u32 num_waits;
 	/** @num_signals: number of signals */

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-#include <uapi/drm/vze_hw.h>
+#include <drm/vze_hw.h>
 
 struct vze_device;
 
