@@ -20,8 +20,8 @@ public:
     void add(const std::shared_ptr<Queue>& queue);
     void remove(const Queue& queue) noexcept;
 
-    /// Waits until no work that was submitted before the call can touch [base, base + size). Work of
-    /// other queues does not delay it. Work of a stopped queue has ended.
+    /// Waits until no work that was submitted before the call can touch [base, base + size). Work
+    /// of other queues does not delay it. Work of a stopped queue has ended.
     ze_result_t waitTouching(uint64_t base, uint64_t size);
 
     /// A kernel queue with unfinished work.
@@ -34,6 +34,9 @@ public:
 
     /// The queue with a kernel id, or null.
     std::shared_ptr<Queue> find(const Device& device, uint32_t id);
+
+    /// The queues on a device.
+    std::vector<std::shared_ptr<Queue>> queuesOf(const Device& device);
 
     /// Lets go of what finished work kept alive (temporary imports of the application's memory).
     void reap() noexcept;
