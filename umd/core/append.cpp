@@ -22,8 +22,9 @@ constexpr size_t kStageLimit = 65536;
 
 Append::Append(CommandList& list, const EventLinks& events)
     : m_list(list), m_events(events), m_lock(list.m_mutex), m_recording(chooseRecording()),
-      m_encoder(*m_recording, list.device().maxTransfer()), m_mark(m_recording->mark()) {
+      m_encoder(*m_recording, list.device().maxTransfer()) {
     m_recording->beginCall(ApiCall::current());
+    m_mark = m_recording->mark();
 }
 
 std::shared_ptr<Recording> Append::chooseRecording() {

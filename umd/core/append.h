@@ -72,7 +72,7 @@ private:
     std::unique_lock<std::mutex> m_lock;
     std::shared_ptr<Recording> m_recording;
     CommandEncoder m_encoder;
-    const Recording::Mark m_mark;
+    Recording::Mark m_mark = {};
     LateWrite m_lateWrite;
     bool m_finished = false;
 };

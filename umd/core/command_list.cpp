@@ -28,9 +28,6 @@ ze_result_t CommandList::createImmediate(Context& context, Device& device,
         list->m_flags |= ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
     list->m_queueDesc = desc;
     list->m_queueDesc.pNext = nullptr;
-    // The default mode leaves the choice to the driver; nothing here gains by waiting.
-    if (desc.mode == ZE_COMMAND_QUEUE_MODE_DEFAULT)
-        list->m_queueDesc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
     const ze_result_t result =
         Queue::create(context, device, kernelPriority(desc.priority), list->m_queue);
     if (result == ZE_RESULT_SUCCESS)

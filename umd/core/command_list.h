@@ -46,6 +46,8 @@ public:
     ze_command_list_flags_t flags() const noexcept { return m_flags; }
     /// Of an immediate list.
     const ze_command_queue_desc_t& queueDesc() const noexcept { return m_queueDesc; }
+    /// Appends wait for their completion. The default mode leaves it to the driver, which gains
+    /// nothing.
     bool synchronous() const noexcept {
         return m_queueDesc.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     }

@@ -173,12 +173,14 @@ ze_result_t Queue::wait(uint64_t number, uint64_t timeout) {
 }
 
 ze_result_t Queue::failed(int error, const char* step) {
-    if (error != ECANCELED && error != ENODEV && error != EIO)
+    if (error != ECANCELED && error != ENODEV && error != EIO && error != ENOENT)
         return failErrno(error, step);
     std::vector<std::shared_ptr<Recording>> finished;
     std::string text;
     {
         const std::lock_guard lock(m_mutex);
+        if (m_stopped && !m_lost)
+            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command queue was destroyed");
         if (!m_lost) {
             m_lostText = describeStop();
             m_lost = true;

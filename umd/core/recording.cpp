@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kFirstChunk = 4096;
 constexpr size_t kChunk = 65536;
 constexpr size_t kKeptScratch = 65536;
+constexpr size_t kCompactTouched = 64;
 
 } // namespace
 
@@ -163,6 +164,7 @@ void Recording::recycle() noexcept {
     }
     m_scratch.clear();
     m_touched.clear();
+    m_compactAt = kCompactTouched;
     m_imports.clear();
     m_events.clear();
     m_call = nullptr;

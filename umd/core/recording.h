@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,8 @@ public:
     Mark mark() const noexcept;
     void rollBack(const Mark& mark) noexcept;
 
-    /// Names the API call (a string literal) of the commands that follow.
+    /// Names the API call (a string literal) of the commands that follow. Before mark(): it tidies
+    /// up.
     void beginCall(const char* name);
     uint64_t* reserve(size_t words) override;
 
@@ -78,6 +80,7 @@ private:
     };
     struct Range {
         uint64_t base, size;
+        auto operator<=>(const Range&) const = default;
     };
     struct EventUse {
         EventSlot slot;
@@ -91,6 +94,7 @@ private:
     std::vector<Chunk> m_chunks;
     const char* m_call = nullptr;
     std::vector<Range> m_touched;
+    size_t m_compactAt = 64;
     std::vector<TransientImport> m_imports;
     std::vector<EventUse> m_events;
     std::vector<HostVisibleBlock> m_scratch;

@@ -9,23 +9,21 @@ namespace vze {
 
 void WorkTracker::add(const std::shared_ptr<Queue>& queue) {
     const std::lock_guard lock(m_mutex);
-    m_queues.push_back(queue);
+    m_queues.push_back({queue.get(), queue});
 }
 
 void WorkTracker::remove(const Queue& queue) noexcept {
     const std::lock_guard lock(m_mutex);
-    std::erase_if(m_queues, [&](const std::weak_ptr<Queue>& entry) {
-        const std::shared_ptr<Queue> live = entry.lock();
-        return live == nullptr || live.get() == &queue;
-    });
+    // Taking a reference here could make it the last one, whose end comes back to this function.
+    std::erase_if(m_queues, [&](const Entry& entry) { return entry.queue == &queue; });
 }
 
 std::vector<std::shared_ptr<Queue>> WorkTracker::snapshot() {
     std::vector<std::shared_ptr<Queue>> queues;
     const std::lock_guard lock(m_mutex);
     queues.reserve(m_queues.size());
-    for (const std::weak_ptr<Queue>& entry : m_queues) {
-        if (std::shared_ptr<Queue> queue = entry.lock())
+    for (const Entry& entry : m_queues) {
+        if (std::shared_ptr<Queue> queue = entry.live.lock())
             queues.push_back(std::move(queue));
     }
     return queues;

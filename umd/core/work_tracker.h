@@ -45,7 +45,11 @@ private:
     std::vector<std::shared_ptr<Queue>> snapshot();
 
     std::mutex m_mutex;
-    std::vector<std::weak_ptr<Queue>> m_queues;
+    struct Entry {
+        const Queue* queue; // to compare with
+        std::weak_ptr<Queue> live;
+    };
+    std::vector<Entry> m_queues;
 };
 
 } // namespace vze
