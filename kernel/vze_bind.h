@@ -3,10 +3,11 @@
 #define _VZE_BIND_H_
 
 #include <linux/types.h>
-#include <linux/workqueue.h>
 
 struct drm_device;
 struct drm_file;
+struct drm_gpuva_op;
+struct list_head;
 struct vze_bind;
 struct vze_gem;
 struct vze_vm;
@@ -18,8 +19,12 @@ struct vze_bind *vze_bind_prepare_map(struct vze_vm *vm, struct vze_gem *bo, u64
 int vze_bind_commit(struct vze_bind *bind);
 void vze_bind_abort(struct vze_bind *bind);
 
-void vze_bind_work(struct work_struct *work);
-void vze_bind_abandon(struct vze_vm *vm);
+/* &drm_gpuvm_ops of all address spaces; the private pointer is a struct vze_bind. */
+int vze_bind_step_map(struct drm_gpuva_op *op, void *priv);
+int vze_bind_step_remap(struct drm_gpuva_op *op, void *priv);
+int vze_bind_step_unmap(struct drm_gpuva_op *op, void *priv);
+
+void vze_bind_abandon(struct vze_vm *vm, struct list_head *vmas);
 int vze_bind_module_init(void);
 void vze_bind_module_exit(void);
 

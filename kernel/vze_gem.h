@@ -81,14 +81,13 @@ static inline void vze_gem_run(struct vze_gem *bo, u64 offset, u64 max, struct v
 	bo->ops->run(bo, offset, max, run);
 }
 
-int vze_gem_init(struct vze_device *vdev, struct vze_gem *bo, u64 size, u32 placement,
+void vze_gem_init(struct vze_device *vdev, struct vze_gem *bo, u64 size, u32 placement,
 		 const struct vze_gem_ops *ops, const struct drm_gem_object_funcs *funcs);
-void vze_gem_fini(struct vze_gem *bo);
 int vze_gem_publish(struct drm_file *file, struct vze_gem *bo, u32 *handle);
 struct vze_gem *vze_gem_lookup(struct drm_file *file, u32 handle);
 
 struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags);
-struct vze_gem *vze_gem_system_create(struct vze_device *vdev, u64 size, u32 flags);
+struct vze_gem *vze_gem_system_create(struct vze_device *vdev, u64 size);
 
 /* Shared by the kinds' struct drm_gem_object_funcs. */
 extern const struct vm_operations_struct vze_gem_vm_ops;
@@ -99,12 +98,12 @@ struct dma_buf *vze_gem_export(struct drm_gem_object *obj, int flags);
 struct sg_table *vze_gem_get_sg_table(struct drm_gem_object *obj);
 int vze_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map);
 void vze_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map);
-int vze_gem_refuse_pin(struct drm_gem_object *obj);
+int vze_gem_pin_pages(struct drm_gem_object *obj);
 
 vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offset, u64 max);
 bool vze_gem_cpu_mappable(const struct vze_gem *bo);
+int vze_gem_access(struct vze_gem *bo, u64 offset, void *buf, int len, int write);
 
-struct drm_gem_object *vze_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
 struct drm_gem_object *vze_prime_import_sg_table(struct drm_device *drm,
 						 struct dma_buf_attachment *attach,
 						 struct sg_table *sgt);

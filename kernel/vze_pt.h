@@ -41,6 +41,12 @@ struct vze_pt {
 	u64 tables;
 	/** @invalidations: invalidations sent to the device */
 	u64 invalidations;
+	/** @holds: updates that are reserved and neither carried out nor cancelled */
+	unsigned int holds;
+	/** @prune_start: empty tables may lie from here on ... */
+	u64 prune_start;
+	/** @prune_end: ... up to here; they are freed when no update is on hold */
+	u64 prune_end;
 	/** @kernel: the kernel's own address space: not counted in vze_counts */
 	bool kernel;
 };
@@ -64,47 +70,55 @@ struct vze_pt_range {
 /**
  * struct vze_pt_update - a group of changes: reserved first, then carried out
  *
- * vze_pt_reserve() for each change in order, which may fail; then exactly one of
- * vze_pt_begin() .. vze_pt_apply() .. vze_pt_end() and vze_pt_cancel().
+ * vze_pt_update_init(); vze_pt_reserve() for each change in their order and
+ * vze_pt_touch() for what they replace; then either vze_pt_commit(), which cannot fail
+ * for want of memory, or vze_pt_cancel().
+ *
+ * Reserving puts in the tables that are missing, empty, which the device cannot tell from
+ * their absence. Tables for splitting large leaves are kept aside in @spare. While
+ * any update is on hold no table is freed but those that a larger leaf replaces, and
+ * where that can happen (the hazard range) more is kept aside.
  */
 struct vze_pt_update {
 	/** @spare: pages for tables that can be needed when a large leaf is split */
 	struct list_head spare;
 	/** @num_spare: pages in @spare */
 	unsigned int num_spare;
-	/** @need: spare pages that the changes reserved so far can need */
+	/** @need: pages that the changes reserved so far can need */
 	unsigned int need;
-	/** @spare_hint: last large leaf that was counted for a split */
-	u64 spare_hint;
+	/** @counted: per level, entry (address >> shift) last counted in @need */
+	u64 counted[VZE_HW_LEVELS - 1];
 	/** @hazard_start: earlier changes may put large leaves from here on ... */
 	u64 hazard_start;
-	/** @hazard_end: ... up to here, where a table that exists now may be gone */
+	/** @hazard_end: ... up to here, where a table that exists now may then be gone */
 	u64 hazard_end;
 	/** @built_start: tables were put in from here on ... */
 	u64 built_start;
 	/** @built_end: ... up to here */
 	u64 built_end;
-	/** @window_start: the device may hold translations that change from here on ... */
-	u64 window_start;
-	/** @window_end: ... up to here; no window is opened when it is empty */
-	u64 window_end;
-	/** @keep_tables: other changes rely on tables that these make empty */
-	bool keep_tables;
+	/** @touch_start: the device may hold translations that change from here on ... */
+	u64 touch_start;
+	/** @touch_end: ... up to here; nothing is invalidated when it is empty */
+	u64 touch_end;
+	/** @changes: number of changes reserved */
+	u64 changes;
 	/** @freed: tables taken out, not free before the acknowledgement */
 	struct list_head freed;
 };
 
 int vze_pt_init(struct vze_pt *pt, struct vze_device *vdev, u32 asid, bool kernel);
-int vze_pt_fini(struct vze_pt *pt, struct list_head *unsafe);
+void vze_pt_fini(struct vze_pt *pt, bool safe);
 
-void vze_pt_update_init(struct vze_pt_update *update);
+void vze_pt_update_init(struct vze_pt *pt, struct vze_pt_update *update);
 int vze_pt_reserve(struct vze_pt *pt, struct vze_pt_update *update,
 		   const struct vze_pt_range *range);
 void vze_pt_touch(struct vze_pt_update *update, u64 start, u64 end);
-void vze_pt_cancel(struct vze_pt *pt, struct vze_pt_update *update);
 int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 		  const struct vze_pt_range *ranges, u64 num);
-void vze_pt_free_tables(struct vze_pt *pt, struct list_head *tables);
-int vze_pt_clear_all(struct vze_pt *pt, struct list_head *unsafe);
+void vze_pt_cancel(struct vze_pt *pt, struct vze_pt_update *update);
+int vze_pt_clear_all(struct vze_pt *pt);
+int vze_pt_map_page(struct vze_pt *pt, u64 va, struct page *page);
+int vze_pt_unmap_page(struct vze_pt *pt, u64 va);
+void vze_pt_free_tables(struct list_head *tables);
 
 #endif /* _VZE_PT_H_ */

@@ -10,5 +10,6 @@ struct vze_gem;
 
 int vze_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 u64 vze_userptr_address(const struct vze_gem *bo);
+bool vze_userptr_is_foreign(const struct vze_gem *bo);
 
 #endif /* _VZE_USERPTR_H_ */

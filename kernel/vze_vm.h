@@ -9,7 +9,6 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
 
 #include <drm/drm_gpuvm.h>
 #include <drm/vze_drm.h>
@@ -38,11 +37,9 @@ struct vze_vma {
 	struct drm_gpuva base;
 	/** @flags: DRM_VZE_BIND_READONLY, DRM_VZE_BIND_NO_ACCESS */
 	u32 flags;
-	/** @inserted: it is in the tree */
-	bool inserted;
-	/** @link: journal of the bind that made it */
+	/** @link: in the bind that made it, until that is over */
 	struct list_head link;
-	/** @dead: list of the bind that removed it */
+	/** @dead: in the bind that took it out of the tree, or in quarantine */
 	struct list_head dead;
 };
 
@@ -77,17 +74,15 @@ struct vze_vm {
 
 	/** @pending_lock: protects @pending */
 	spinlock_t pending_lock;
-	/** @pending: asynchronous binds in order */
+	/** @pending: asynchronous binds that have not been carried out, in order */
 	struct list_head pending;
-	/** @bind_work: carries out what is ready at the head of @pending */
-	struct work_struct bind_work;
 	/** @fence_context: of asynchronous binds */
 	u64 fence_context;
 	/** @fence_seqno: of the last asynchronous bind; protected by @lock */
 	u64 fence_seqno;
-	/** @hazard_start: pending binds may put large leaves from here on; see vze_pt_update */
+	/** @hazard_start: pending binds may put large leaves from here on ... */
 	u64 hazard_start;
-	/** @hazard_end: ... up to here */
+	/** @hazard_end: ... up to here, see struct vze_pt_update; protected by @lock */
 	u64 hazard_end;
 	/** @link: in the list of all address spaces (debugfs) */
 	struct list_head link;
@@ -102,6 +97,9 @@ static inline struct vze_vma *to_vze_vma(struct drm_gpuva *base)
 {
 	return container_of(base, struct vze_vma, base);
 }
+
+struct vze_vma *vze_vma_alloc(void);
+void vze_vma_free(struct vze_vma *vma);
 
 /* Who uses the address space (queues). The last put tears it down; may sleep. */
 struct vze_vm *vze_vm_lookup(struct vze_file *file, u32 id);

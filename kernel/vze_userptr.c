@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects made of a process's own memory.
+ *
+ * The order of an import is fixed by what must not happen half way: estimate the kernel
+ * memory, charge the pages, look at the VMAs, pin in batches. The order of a release
+ * is given by the references: mappings hold the object until the device acknowledged
+ * that it has forgotten them, so that the pages are never unpinned before.
+ */
+
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "vze_device.h"
+#include "vze_gem.h"
+#include "vze_userptr.h"
+
+static unsigned long userptr_max_metadata;
+module_param(userptr_max_metadata, ulong, 0644);
+MODULE_PARM_DESC(userptr_max_metadata,
+		 "Most bytes of kernel memory for the bookkeeping of all imports (0: 1/16 of RAM)");
+
+/* Sum of the estimates of all living imports, of all devices. */
+static atomic64_t metadata_used;
+
+/**
+ * struct vze_userptr - pinned user memory
+ */
+struct vze_userptr {
+	/** @base: object; first */
+	struct vze_gem base;
+	/** @addr: address in @mm at creation */
+	u64 addr;
+	/** @pages: the pinned pages; index is the virtual page number */
+	struct vze_pages pages;
+	/** @mm: who was charged in pinned_vm; held by mmgrab() */
+	struct mm_struct *mm;
+	/** @user: who was charged in locked_vm, or NULL (CAP_IPC_LOCK) */
+	struct user_struct *user;
+	/** @charged: pages charged to @mm and @user */
+	unsigned long charged;
+	/** @metadata: estimate that was added to metadata_used */
+	u64 metadata;
+};
+
+static struct vze_userptr *to_vze_userptr(const struct vze_gem *bo)
+{
+	return container_of(bo, struct vze_userptr, base);
+}
+
+static int metadata_reserve(struct vze_userptr *uptr, unsigned long num)
+{
+	u64 limit = READ_ONCE(userptr_max_metadata);
+	u64 bytes = vze_pages_estimate(num);
+
+	if (!limit)
+		limit = (u64)totalram_pages() * PAGE_SIZE / 16;
+	if (atomic64_add_return(bytes, &metadata_used) > limit) {
+		atomic64_sub(bytes, &metadata_used);
+		return -E2BIG;
+	}
+	uptr->metadata = bytes;
+	return 0;
+}
+
+static int pages_charge(struct vze_userptr *uptr, unsigned long num)
+{
+	if (!capable(CAP_IPC_LOCK)) {
+		struct user_struct *user = current_user();
+		unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+		long old = atomic_long_read(&user->locked_vm);
+
+		do {
+			if (num > limit || old > limit - num)
+				return -EDQUOT;
+		} while (!atomic_long_try_cmpxchg(&user->locked_vm, &old, old + num));
+		uptr->user = get_uid(user);
+	}
+	mmgrab(current->mm);
+	uptr->mm = current->mm;
+	uptr->charged = num;
+	atomic64_add(num, &uptr->mm->pinned_vm);
+	return 0;
+}
+
+static void pages_uncharge(struct vze_userptr *uptr)
+{
+	if (uptr->mm) {
+		atomic64_sub(uptr->charged, &uptr->mm->pinned_vm);
+		mmdrop(uptr->mm);
+	}
+	if (uptr->user) {
+		atomic_long_sub(uptr->charged, &uptr->user->locked_vm);
+		free_uid(uptr->user);
+	}
+}
+
+/*
+ * Memory that belongs to a device or to the kernel is no memory to pin, even where
+ * pinning would work: mappings of objects of this and other drivers (VM_MIXEDMAP), the
+ * vdso and its like (operations without a file). What is swapped in between this
+ * check and the pinning can only be what pin_user_pages() itself accepts.
+ */
+static int vmas_check(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+	unsigned long next = start;
+	int ret = 0;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > next ||
+		    (vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP)) ||
+		    (vma->vm_ops && !vma->vm_file)) {
+			ret = -EFAULT;
+			break;
+		}
+		next = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	if (!ret && next < end)
+		ret = -EFAULT;
+	return ret;
+}
+
+/* What pin_user_pages_fast() answered, as the interface says it. */
+static int pin_error(long ret)
+{
+	switch (ret) {
+	case -ENOMEM:
+		return -ENOMEM;
+	case -EINTR:
+	case -ERESTARTSYS:
+		return -EINTR;
+	default:
+		return -EFAULT;
+	}
+}
+
+/*
+ * Pins slot by slot: a slot is 2 MiB at most, so that a fatal signal ends the import at
+ * once and nobody waits for the CPU.
+ */
+static int pages_pin(struct vze_userptr *uptr, unsigned int gup_flags)
+{
+	struct vze_pages *pages = &uptr->pages;
+	atomic64_t *pinned = &vze_gem_device(&uptr->base)->counts.pinned_pages;
+	struct page **list;
+	int ret = 0;
+
+	BUILD_BUG_ON(VZE_SLOT_PAGES * sizeof(*list) > PAGE_SIZE);
+	list = (struct page **)__get_free_page(GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+
+	while (pages->filled < pages->end) {
+		unsigned long num = vze_pages_slot_left(pages);
+		unsigned long have = 0;
+
+		while (have < num) {
+			long got;
+
+			if (fatal_signal_pending(current)) {
+				ret = -EINTR;
+				break;
+			}
+			got = pin_user_pages_fast((pages->filled + have) << PAGE_SHIFT,
+						  num - have, gup_flags, list + have);
+			if (got <= 0) {
+				ret = pin_error(got);
+				break;
+			}
+			have += got;
+		}
+		if (!ret)
+			ret = vze_pages_add(pages, list, num);
+		if (ret) {
+			unpin_user_pages(list, have);
+			break;
+		}
+		atomic64_add(num, pinned);
+		cond_resched();
+	}
+	free_page((unsigned long)list);
+	return ret;
+}
+
+struct unpin_context {
+	atomic64_t *pinned;
+	bool dirty;
+};
+
+static void unpin_contiguous(struct page *page, unsigned long num, void *data)
+{
+	struct unpin_context *context = data;
+
+	unpin_user_page_range_dirty_lock(page, num, context->dirty);
+	atomic64_sub(num, context->pinned);
+}
+
+static void unpin_scattered(phys_addr_t *addrs, unsigned long num, void *data)
+{
+	struct unpin_context *context = data;
+	struct page **list = (struct page **)addrs;
+	unsigned long i;
+
+	/* The array turns into one of pointers in place; they are never wider. */
+	BUILD_BUG_ON(sizeof(*list) > sizeof(*addrs));
+	for (i = 0; i < num; i++)
+		list[i] = pfn_to_page(PHYS_PFN(addrs[i]));
+	unpin_user_pages_dirty_lock(list, num, context->dirty);
+	atomic64_sub(num, context->pinned);
+}
+
+static void pages_unpin(struct vze_userptr *uptr)
+{
+	struct unpin_context context = {
+		.pinned = &vze_gem_device(&uptr->base)->counts.pinned_pages,
+		.dirty = !(uptr->base.flags & VZE_GEM_READONLY),
+	};
+
+	vze_pages_drain(&uptr->pages, unpin_contiguous, unpin_scattered, &context);
+}
+
+static void userptr_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
+{
+	vze_pages_run(&to_vze_userptr(bo)->pages, offset, max, run);
+}
+
+static void userptr_release(struct vze_gem *bo)
+{
+	struct vze_userptr *uptr = to_vze_userptr(bo);
+
+	pages_unpin(uptr);
+	pages_uncharge(uptr);
+	atomic64_sub(uptr->metadata, &metadata_used);
+	atomic64_dec(&vze_gem_device(bo)->counts.userptrs);
+}
+
+static const struct vze_gem_ops userptr_ops = {
+	.run = userptr_run,
+	.release = userptr_release,
+};
+
+static const struct drm_gem_object_funcs userptr_funcs = {
+	.free = vze_gem_free,
+	.close = vze_gem_close,
+	.export = vze_gem_export,
+};
+
+/**
+ * vze_userptr_address() - where a userptr object was at its creation
+ * @bo: object of any kind
+ *
+ * Return: the address, or 0 for another kind.
+ */
+u64 vze_userptr_address(const struct vze_gem *bo)
+{
+	return bo->placement == DRM_VZE_PLACEMENT_USERPTR ? to_vze_userptr(bo)->addr : 0;
+}
+
+/**
+ * vze_userptr_is_foreign() - is it memory of another process?
+ * @bo: object of any kind
+ *
+ * Pinned memory is mapped for the process only that pinned it.
+ */
+bool vze_userptr_is_foreign(const struct vze_gem *bo)
+{
+	return bo->placement == DRM_VZE_PLACEMENT_USERPTR &&
+	       to_vze_userptr(bo)->mm != current->mm;
+}
+
+static struct vze_gem *userptr_create(struct vze_device *vdev, u64 addr, u64 size, u32 flags)
+{
+	bool readonly = flags & DRM_VZE_USERPTR_READONLY;
+	unsigned long num = size >> PAGE_SHIFT;
+	struct vze_userptr *uptr;
+	int ret;
+
+	uptr = kzalloc(sizeof(*uptr), GFP_KERNEL_ACCOUNT);
+	if (!uptr)
+		return ERR_PTR(-ENOMEM);
+	uptr->addr = addr;
+	uptr->base.flags = readonly ? VZE_GEM_READONLY : 0;
+	vze_pages_init(&uptr->pages, addr >> PAGE_SHIFT, num);
+	vze_gem_init(vdev, &uptr->base, size, DRM_VZE_PLACEMENT_USERPTR, &userptr_ops,
+		     &userptr_funcs);
+	atomic64_inc(&vdev->counts.userptrs);
+
+	ret = metadata_reserve(uptr, num);
+	if (!ret)
+		ret = pages_charge(uptr, num);
+	if (!ret)
+		ret = vmas_check(current->mm, addr, addr + size);
+	if (!ret)
+		ret = pages_pin(uptr, FOLL_LONGTERM | (readonly ? 0 : FOLL_WRITE));
+	if (ret) {
+		drm_gem_object_put(&uptr->base.base);
+		return ERR_PTR(ret);
+	}
+	uptr->base.segments = uptr->pages.runs;
+	return &uptr->base;
+}
+
+/**
+ * vze_gem_userptr_ioctl() - DRM_IOCTL_VZE_GEM_USERPTR
+ * @drm: device
+ * @data: struct drm_vze_gem_userptr
+ * @file: caller
+ */
+int vze_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vze_gem_userptr *args = data;
+	struct vze_gem *bo;
+
+	if (args->flags & ~DRM_VZE_USERPTR_READONLY)
+		return -EINVAL;
+	if (!args->addr || !args->size || !PAGE_ALIGNED(args->addr | args->size))
+		return -EINVAL;
+	if (args->addr + args->size < args->addr || args->addr + args->size > TASK_SIZE_MAX ||
+	    !access_ok(u64_to_user_ptr(args->addr), args->size))
+		return -EINVAL;
+	if (current->mm != to_vze_file(file)->mm)
+		return -EPERM;
+
+	bo = userptr_create(to_vze(drm), args->addr, args->size, args->flags);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	return vze_gem_publish(file, bo, &args->handle);
+}

@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Address spaces: their life, and what others ask about them.
+ */
+
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include <drm/drm_managed.h>
+
+#include "vze_bind.h"
+#include "vze_ctrl.h"
+#include "vze_debugfs.h"
+#include "vze_device.h"
+#include "vze_quarantine.h"
+#include "vze_share.h"
+#include "vze_vm.h"
+
+static struct kmem_cache *vma_cache;
+
+/* All address spaces of all devices, for debugfs. Taken outside of vze_vm.lock. */
+static LIST_HEAD(all_vms);
+static DEFINE_MUTEX(all_vms_lock);
+
+/* --------------------------------------------------------------- mappings -- */
+
+/**
+ * vze_vma_alloc() - memory for a mapping
+ *
+ * Return: zeroed, or NULL.
+ */
+struct vze_vma *vze_vma_alloc(void)
+{
+	return kmem_cache_zalloc(vma_cache, GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * vze_vma_free() - give a mapping and its reference on the object back
+ * @vma: mapping that is in no tree, and that the device has forgotten
+ *
+ * May free the object; may sleep.
+ */
+void vze_vma_free(struct vze_vma *vma)
+{
+	if (vma->base.gem.obj)
+		drm_gem_object_put(vma->base.gem.obj);
+	kmem_cache_free(vma_cache, vma);
+}
+
+/* ------------------------------------------------------------------- life -- */
+
+static void vm_free(struct drm_gpuvm *base)
+{
+	struct vze_vm *vm = to_vze_vm(base);
+	struct vze_device *vdev = vm->vdev;
+
+	mutex_destroy(&vm->pt.lock);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+	drm_dev_put(&vdev->drm);
+}
+
+static const struct drm_gpuvm_ops vm_ops = {
+	.vm_free = vm_free,
+	.sm_step_map = vze_bind_step_map,
+	.sm_step_remap = vze_bind_step_remap,
+	.sm_step_unmap = vze_bind_step_unmap,
+};
+
+static int vm_hardware_init(struct vze_vm *vm)
+{
+	struct vze_device *vdev = vm->vdev;
+	int ret;
+
+	ret = vze_asid_alloc(vdev, &vm->asid);
+	if (ret)
+		return ret;
+	ret = vze_pt_init(&vm->pt, vdev, vm->asid, false);
+	if (ret) {
+		vze_asid_free(vdev, vm->asid);
+		return ret;
+	}
+	ret = vze_ctrl_as_create(vdev, vm->asid, page_to_phys(vm->pt.root));
+	if (ret) {
+		/* A lost device may take the command later: id and root are gone for it. */
+		vze_pt_fini(&vm->pt, false);
+		mutex_destroy(&vm->pt.lock);
+	}
+	return ret;
+}
+
+static struct vze_vm *vm_create(struct vze_device *vdev)
+{
+	struct drm_gem_object *r_obj;
+	struct vze_vm *vm;
+	int ret;
+
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	if (!vm)
+		return ERR_PTR(-ENOMEM);
+	vm->vdev = vdev;
+	kref_init(&vm->users);
+	mutex_init(&vm->lock);
+	spin_lock_init(&vm->pending_lock);
+	INIT_LIST_HEAD(&vm->pending);
+	vm->fence_context = dma_fence_context_alloc(1);
+
+	r_obj = drm_gpuvm_resv_object_alloc(&vdev->drm);
+	if (!r_obj) {
+		ret = -ENOMEM;
+		goto err_vm;
+	}
+	ret = vm_hardware_init(vm);
+	if (ret)
+		goto err_resv;
+	drm_gpuvm_init(&vm->base, "vze", 0, &vdev->drm, r_obj, VZE_VM_START,
+		       VZE_VM_END - VZE_VM_START, 0, 0, &vm_ops);
+	drm_gem_object_put(r_obj);
+	drm_dev_get(&vdev->drm);
+
+	mutex_lock(&all_vms_lock);
+	list_add_tail(&vm->link, &all_vms);
+	mutex_unlock(&all_vms_lock);
+	atomic64_inc(&vdev->counts.vms);
+	return vm;
+
+err_resv:
+	drm_gem_object_put(r_obj);
+err_vm:
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+	return ERR_PTR(ret);
+}
+
+/*
+ * Takes everything out of the address space and the address space out of the device. Its
+ * queues are gone. What asynchronous binds still wait for does not matter any more:
+ * they find the address space dead.
+ */
+static void vm_teardown(struct vze_vm *vm)
+{
+	struct vze_device *vdev = vm->vdev;
+	struct drm_gpuva *va, *next;
+	struct vze_vma *vma, *next_vma;
+	LIST_HEAD(vmas);
+	int ret, destroyed;
+
+	mutex_lock(&vm->lock);
+	if (vm->dead) {
+		mutex_unlock(&vm->lock);
+		return;
+	}
+	drm_gpuvm_for_each_va_safe(va, next, &vm->base) {
+		drm_gpuva_remove(va);
+		list_add_tail(&to_vze_vma(va)->dead, &vmas);
+	}
+	mutex_lock(&vm->pt.lock);
+	vm->dead = true;
+	vze_bind_abandon(vm, &vmas);
+	ret = vze_pt_clear_all(&vm->pt);
+	atomic64_sub(vm->num_vmas, &vdev->counts.vmas);
+	vm->num_vmas = 0;
+	mutex_unlock(&vm->pt.lock);
+	mutex_unlock(&vm->lock);
+
+	vze_vm_zap(vm, 0, VZE_VM_END);
+	destroyed = vze_ctrl_as_destroy(vdev, vm->asid);
+	/* After an acknowledged reset at remove the device knows nothing any more. */
+	if (READ_ONCE(vdev->quiesced))
+		destroyed = 0;
+	vze_pt_fini(&vm->pt, !destroyed);
+	if (!destroyed)
+		vze_asid_free(vdev, vm->asid);
+
+	if (ret)
+		vze_quarantine_vmas(vdev, &vmas);
+	list_for_each_entry_safe(vma, next_vma, &vmas, dead) {
+		vze_vma_free(vma);
+		cond_resched();
+	}
+
+	mutex_lock(&all_vms_lock);
+	list_del(&vm->link);
+	mutex_unlock(&all_vms_lock);
+	atomic64_dec(&vdev->counts.vms);
+}
+
+static void vm_unused(struct kref *users)
+{
+	struct vze_vm *vm = container_of(users, struct vze_vm, users);
+
+	vm_teardown(vm);
+	drm_gpuvm_put(&vm->base);
+}
+
+/**
+ * vze_vm_get() - use an address space
+ * @vm: address space that the caller knows to be used
+ */
+struct vze_vm *vze_vm_get(struct vze_vm *vm)
+{
+	kref_get(&vm->users);
+	return vm;
+}
+
+/**
+ * vze_vm_put() - do not use an address space any more
+ * @vm: address space, or NULL
+ *
+ * The last user takes it out of the device. May sleep; not where a fence waits for the
+ * caller.
+ */
+void vze_vm_put(struct vze_vm *vm)
+{
+	if (vm)
+		kref_put(&vm->users, vm_unused);
+}
+
+/**
+ * vze_vm_lookup() - the address space of an id
+ * @file: file
+ * @id: its id
+ *
+ * Return: the address space, to be given back by vze_vm_put(), or NULL.
+ */
+struct vze_vm *vze_vm_lookup(struct vze_file *file, u32 id)
+{
+	struct vze_vm *vm;
+
+	xa_lock(&file->vms);
+	vm = xa_load(&file->vms, id);
+	if (vm)
+		vze_vm_get(vm);
+	xa_unlock(&file->vms);
+	return vm;
+}
+
+/**
+ * vze_memory_file_open() - memory side of a new file
+ * @file: file
+ */
+void vze_memory_file_open(struct vze_file *file)
+{
+	xa_init_flags(&file->vms, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&file->shares);
+}
+
+/**
+ * vze_memory_file_close() - release what a file holds
+ * @file: file, without queues and handles
+ *
+ * Address spaces are torn down whatever pending binds wait for: nothing stays pinned.
+ */
+void vze_memory_file_close(struct vze_file *file)
+{
+	struct vze_vm *vm;
+	unsigned long id;
+
+	vze_shares_file_close(file);
+	xa_for_each(&file->vms, id, vm) {
+		xa_erase(&file->vms, id);
+		vm_teardown(vm);
+		vze_vm_put(vm);
+	}
+	xa_destroy(&file->vms);
+}
+
+/* ----------------------------------------------------------------- ioctls -- */
+
+/**
+ * vze_vm_create_ioctl() - DRM_IOCTL_VZE_VM_CREATE
+ * @drm: device
+ * @data: struct drm_vze_vm_create
+ * @file: caller
+ */
+int vze_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vze_vm_create *args = data;
+	struct vze_vm *vm;
+	int ret;
+
+	if (args->flags)
+		return -EINVAL;
+	vm = vm_create(to_vze(drm));
+	if (IS_ERR(vm))
+		return PTR_ERR(vm);
+	ret = xa_alloc(&to_vze_file(file)->vms, &args->vm_id, vm,
+		       XA_LIMIT(1, DRM_VZE_MAX_VM_ID - 1), GFP_KERNEL_ACCOUNT);
+	if (ret) {
+		vze_vm_put(vm);
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+	return 0;
+}
+
+/**
+ * vze_vm_destroy_ioctl() - DRM_IOCTL_VZE_VM_DESTROY
+ * @drm: device
+ * @data: struct drm_vze_vm_destroy
+ * @file: caller
+ */
+int vze_vm_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vze_vm_destroy *args = data;
+	struct vze_vm *vm;
+
+	if (args->pad)
+		return -EINVAL;
+	vm = xa_erase(&to_vze_file(file)->vms, args->vm_id);
+	if (!vm)
+		return -ENOENT;
+	vze_vm_put(vm);
+	return 0;
+}
+
+/**
+ * vze_vm_info_ioctl() - DRM_IOCTL_VZE_VM_INFO
+ * @drm: device
+ * @data: struct drm_vze_vm_info
+ * @file: caller
+ */
+int vze_vm_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vze_vm_info *args = data;
+	struct vze_vm *vm;
+
+	if (args->pad)
+		return -EINVAL;
+	vm = vze_vm_lookup(to_vze_file(file), args->vm_id);
+	if (!vm)
+		return -ENOENT;
+	mutex_lock(&vm->pt.lock);
+	args->mappings = vm->num_vmas;
+	args->pte_4k = vm->pt.leaves[0];
+	args->pte_2m = vm->pt.leaves[1];
+	args->pte_1g = vm->pt.leaves[2];
+	args->pt_pages = vm->pt.tables;
+	args->tlb_invalidations = vm->pt.invalidations;
+	mutex_unlock(&vm->pt.lock);
+	vze_vm_put(vm);
+	return 0;
+}
+
+/* -------------------------------------------------------------- questions -- */
+
+/**
+ * vze_vm_resv() - reservation of an address space
+ * @vm: address space
+ *
+ * Jobs add their fences to it as DMA_RESV_USAGE_BOOKKEEP; nothing of the memory's
+ * safety depends on them.
+ */
+struct dma_resv *vze_vm_resv(struct vze_vm *vm)
+{
+	return drm_gpuvm_resv(&vm->base);
+}
+
+/* Mappings around @va: the one that begins at or before it, and the next. */
+static void vm_neighbours(struct vze_vm *vm, u64 va, struct drm_gpuva **below,
+			  struct drm_gpuva **above)
+{
+	struct rb_node *node = vm->base.rb.tree.rb_root.rb_node;
+
+	*below = NULL;
+	*above = NULL;
+	while (node) {
+		struct drm_gpuva *at = rb_entry(node, struct drm_gpuva, rb.node);
+
+		if (at->va.addr <= va) {
+			*below = at;
+			node = node->rb_right;
+		} else {
+			*above = at;
+			node = node->rb_left;
+		}
+	}
+}
+
+/**
+ * vze_vm_nearest() - what a faulting address is near to
+ * @vm: address space
+ * @va: address
+ * @out: its nearest_* fields are filled in
+ *
+ * Takes vze_vm.lock, whose holders may wait for memory: not where a fence waits for the
+ * caller.
+ */
+void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out)
+{
+	struct drm_gpuva *below, *above, *nearest;
+	u64 past = U64_MAX, before = U64_MAX;
+
+	out->nearest_kind = DRM_VZE_NEAREST_NONE;
+	out->nearest_placement = 0;
+	out->nearest_addr = 0;
+	out->nearest_size = 0;
+	out->nearest_distance = 0;
+
+	mutex_lock(&vm->lock);
+	vm_neighbours(vm, va, &below, &above);
+	if (below && va - below->va.addr < below->va.range) {
+		nearest = below;
+		out->nearest_kind = DRM_VZE_NEAREST_INSIDE;
+		out->nearest_distance = va - below->va.addr;
+	} else {
+		if (below)
+			past = va - (below->va.addr + below->va.range);
+		if (above)
+			before = above->va.addr - va;
+		nearest = past <= before ? below : above;
+		if (nearest) {
+			out->nearest_kind = nearest == below ? DRM_VZE_NEAREST_AFTER :
+							       DRM_VZE_NEAREST_BEFORE;
+			out->nearest_distance = min(past, before);
+		}
+	}
+	if (nearest) {
+		out->nearest_placement = to_vze_gem(nearest->gem.obj)->placement;
+		out->nearest_addr = nearest->va.addr;
+		out->nearest_size = nearest->va.range;
+	}
+	mutex_unlock(&vm->lock);
+}
+
+static const char *placement_name(u32 placement)
+{
+	static const char * const names[] = {
+		[DRM_VZE_PLACEMENT_VRAM] = "vram",
+		[DRM_VZE_PLACEMENT_SYSTEM] = "system",
+		[DRM_VZE_PLACEMENT_USERPTR] = "userptr",
+		[DRM_VZE_PLACEMENT_IMPORTED] = "imported",
+		[DRM_VZE_PLACEMENT_SHARE] = "share",
+	};
+
+	return placement < ARRAY_SIZE(names) && names[placement] ? names[placement] : "?";
+}
+
+static void vm_show(struct seq_file *m, struct vze_vm *vm)
+{
+	struct drm_gpuva *va;
+
+	mutex_lock(&vm->lock);
+	mutex_lock(&vm->pt.lock);
+	seq_printf(m, "vm asid %u: %llu mappings, leaves %llu x 4K %llu x 2M %llu x 1G, ",
+		   vm->asid, vm->num_vmas, vm->pt.leaves[0], vm->pt.leaves[1], vm->pt.leaves[2]);
+	seq_printf(m, "%llu tables, %llu invalidations\n", vm->pt.tables, vm->pt.invalidations);
+	mutex_unlock(&vm->pt.lock);
+	drm_gpuvm_for_each_va(va, &vm->base) {
+		struct vze_gem *bo = to_vze_gem(va->gem.obj);
+		u32 flags = to_vze_vma(va)->flags;
+
+		seq_printf(m, "  0x%012llx-0x%012llx %s %s offset 0x%llx of %zu bytes\n",
+			   va->va.addr, va->va.addr + va->va.range,
+			   flags & DRM_VZE_BIND_NO_ACCESS ? "--" :
+			   flags & DRM_VZE_BIND_READONLY ? "r-" : "rw",
+			   placement_name(bo->placement), va->gem.offset, bo->base.size);
+	}
+	mutex_unlock(&vm->lock);
+}
+
+/**
+ * vze_vms_show() - debugfs vze_vms
+ * @m: file
+ * @unused: not used
+ */
+int vze_vms_show(struct seq_file *m, void *unused)
+{
+	struct vze_device *vdev = vze_debugfs_device(m);
+	struct vze_vm *vm;
+
+	mutex_lock(&all_vms_lock);
+	list_for_each_entry(vm, &all_vms, link) {
+		if (vm->vdev == vdev)
+			vm_show(m, vm);
+	}
+	mutex_unlock(&all_vms_lock);
+	return 0;
+}
+
+/* ----------------------------------------------- the kernel's address space -- */
+
+/**
+ * struct vze_kernel_as - address space 0: rings of queues
+ */
+struct vze_kernel_as {
+	/** @pt: page tables */
+	struct vze_pt pt;
+};
+
+/**
+ * vze_kernel_as_init() - make address space 0 known to the device
+ * @vdev: device that answers
+ *
+ * Return: 0, -ENOMEM, or the error of vze_ctrl_as_create().
+ */
+int vze_kernel_as_init(struct vze_device *vdev)
+{
+	struct vze_kernel_as *as;
+	int ret;
+
+	as = drmm_kzalloc(&vdev->drm, sizeof(*as), GFP_KERNEL);
+	if (!as)
+		return -ENOMEM;
+	ret = vze_pt_init(&as->pt, vdev, 0, true);
+	if (ret)
+		return ret;
+	ret = vze_ctrl_as_create(vdev, 0, page_to_phys(as->pt.root));
+	if (ret) {
+		vze_pt_fini(&as->pt, false);
+		return ret;
+	}
+	vdev->kernel_as = as;
+	return 0;
+}
+
+/**
+ * vze_kernel_as_fini() - give the tables of address space 0 back
+ * @vdev: device whose hardware is shut off
+ */
+void vze_kernel_as_fini(struct vze_device *vdev)
+{
+	struct vze_kernel_as *as = vdev->kernel_as;
+
+	if (!as)
+		return;
+	mutex_lock(&as->pt.lock);
+	vze_pt_clear_all(&as->pt);
+	mutex_unlock(&as->pt.lock);
+	vze_pt_fini(&as->pt, vdev->quiesced);
+	vdev->kernel_as = NULL;
+}
+
+/**
+ * vze_kernel_as_map_page() - map a page into address space 0, writable
+ * @vdev: device
+ * @va: address where nothing is mapped
+ * @page: page
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vze_kernel_as_map_page(struct vze_device *vdev, u64 va, struct page *page)
+{
+	return vze_pt_map_page(&vdev->kernel_as->pt, va, page);
+}
+
+/**
+ * vze_kernel_as_unmap_page() - undo vze_kernel_as_map_page()
+ * @vdev: device
+ * @va: address
+ *
+ * Return: 0, or an error after which the page must not go back.
+ */
+int vze_kernel_as_unmap_page(struct vze_device *vdev, u64 va)
+{
+	return vze_pt_unmap_page(&vdev->kernel_as->pt, va);
+}
+
+/* ----------------------------------------------------------------- module -- */
+
+/**
+ * vze_memory_module_init() - what the memory side needs once
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vze_memory_module_init(void)
+{
+	int ret;
+
+	vma_cache = KMEM_CACHE(vze_vma, SLAB_ACCOUNT);
+	if (!vma_cache)
+		return -ENOMEM;
+	ret = vze_bind_module_init();
+	if (ret)
+		kmem_cache_destroy(vma_cache);
+	return ret;
+}
+
+/**
+ * vze_memory_module_exit() - undo vze_memory_module_init()
+ */
+void vze_memory_module_exit(void)
+{
+	vze_bind_module_exit();
+	kmem_cache_destroy(vma_cache);
+}
