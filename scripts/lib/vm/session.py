@@ -5,6 +5,7 @@ import os
 import selectors
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -57,6 +58,9 @@ class Session:
         return self
 
     def __exit__(self, *_):
+        # A second Ctrl-C must not stop the clearing away.
+        handlers = {number: signal.signal(number, signal.SIG_IGN)
+                    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for child in [self.qemu] + self.gpus + self.helpers:
             if child:
                 child.end()
@@ -66,6 +70,8 @@ class Session:
             if os.path.exists(path):
                 os.unlink(path)
         shutil.rmtree(self.directory, ignore_errors=True)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
     def _ram_folder(self):
         for folder in ("/dev/shm", self.cache):
