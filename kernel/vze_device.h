@@ -157,6 +157,8 @@ struct vze_file {
 	struct mm_struct *mm;
 	/** @vms: vm_id to struct vze_vm, owned by vze_vm.c */
 	struct xarray vms;
+	/** @shares: shares that it made, owned by vze_share.c */
+	struct list_head shares;
 	/** @queues: queue_id to struct vze_queue, owned by vze_queue.c */
 	struct xarray queues;
 	/** @num_queues: queues not yet released, destroyed ones included; plus 1 while open */

@@ -123,7 +123,6 @@ static const struct drm_driver vze_driver = {
 	.open = vze_open,
 	.postclose = vze_postclose,
 	.show_fdinfo = vze_show_fdinfo,
-	.gem_prime_import = vze_prime_import,
 	.gem_prime_import_sg_table = vze_prime_import_sg_table,
 	.ioctls = vze_ioctls,
 	.num_ioctls = ARRAY_SIZE(vze_ioctls),
