@@ -57,6 +57,7 @@ static bool ctrl_post(struct vze_device *vdev, const struct ctrl_command *cmd, u
 		entry->result = VZE_HW_RESULT_PENDING;
 		entry->pad = 0;
 		entry->pad2 = 0;
+		/* The entry before the tail that announces it. */
 		smp_store_release(&vdev->regs->ctrl_tail, ctrl->tail);
 		posted = true;
 	}
@@ -67,10 +68,10 @@ static bool ctrl_post(struct vze_device *vdev, const struct ctrl_command *cmd, u
 /* Has the device completed entry @seq? A head beyond the tail counts as not moved. */
 static bool ctrl_done(struct vze_device *vdev, u32 seq)
 {
+	/* The head before the result that it announces. */
 	u32 head = smp_load_acquire(&vdev->regs->ctrl_head);
-	u32 ahead = head - seq;
 
-	return ahead - 1 < VZE_HW_CTRL_ENTRIES;
+	return head - seq - 1 < VZE_HW_CTRL_ENTRIES;
 }
 
 static bool ctrl_poll(struct vze_device *vdev, u32 seq)

@@ -183,13 +183,12 @@ static int job_submit(struct vze_job *job)
 	if (!job->num_batches)
 		ring_write(queue, 0, 0);
 	job->fence->last = queue->ring_seqno;
+	/* The entries before the tail that announces them. */
 	smp_store_release(&queue->hw->ring_tail, queue->ring_tail);
 	spin_unlock_irq(&queue->lock);
 
-	/* The device takes the bit after it has heard the bell, and the tail after the bit. */
 	set_bit(queue->hw_id % 64,
 		(unsigned long *)&vdev->regs->queue_doorbell[queue->hw_id / 64]);
-	smp_mb__after_atomic();
 	vze_device_doorbell(vdev, VZE_HW_DB_QUEUE);
 	return 0;
 }

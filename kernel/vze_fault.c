@@ -73,6 +73,7 @@ void vze_fault_drain(struct vze_device *vdev)
 	u32 head;
 
 	mutex_lock(&fault->lock);
+	/* The head before the records that it announces. */
 	head = smp_load_acquire(&vdev->regs->fault_head);
 	dropped = READ_ONCE(vdev->regs->faults_dropped);
 	if (head - fault->tail > VZE_HW_FAULT_ENTRIES) {
@@ -82,6 +83,7 @@ void vze_fault_drain(struct vze_device *vdev)
 	}
 	for (; fault->tail != head; fault->tail++)
 		fault_take_record(vdev, fault->tail);
+	/* The records have been read before the device may write there again. */
 	smp_store_release(&vdev->regs->fault_tail, fault->tail);
 	if (dropped != fault->dropped) {
 		fault->dropped = dropped;

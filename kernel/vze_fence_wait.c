@@ -35,7 +35,9 @@
 void vze_fence_kick(struct vze_device *vdev)
 {
 	atomic_inc(&vdev->fence_seq);
+	/* Pairs with the waiter, who is in the queue before it looks at the number. */
 	smp_mb__after_atomic();
+	/* Ordered by the barrier above. */
 	if (waitqueue_active(&vdev->fence_wq))
 		wake_up_all(&vdev->fence_wq);
 }
@@ -66,11 +68,11 @@ static int fence_check(struct vze_device *vdev, struct vze_queue *queue,
 	u64 word;
 	int error;
 
-	/*
-	 * Read before the word: a queue stops after its last store, so a word that is
-	 * wrong after the stop stays wrong.
-	 */
 	error = queue ? READ_ONCE(queue->error) : 0;
+	/*
+	 * The error before the word: a queue stops after its last store, so a word that
+	 * is wrong after the stop stays wrong.
+	 */
 	smp_rmb();
 	if (get_user(word, addr))
 		return -EFAULT;

@@ -115,6 +115,7 @@ void vze_tlb_begin(struct vze_device *vdev, u32 asid, u64 start, u64 end,
 	hw->asid = asid;
 	hw->start = start;
 	hw->end = end;
+	/* The range before the state that makes it count. */
 	smp_store_release(&hw->state, VZE_HW_WINDOW_OPEN);
 	/* The device must find the window open when it sees the first changed entry. */
 	smp_mb();
@@ -125,7 +126,7 @@ void vze_tlb_begin(struct vze_device *vdev, u32 asid, u64 start, u64 end,
  * @vdev: device
  * @w: from vze_tlb_begin()
  *
- * Sleeps for the acknowledgement, allocates nothing, is legal inside
+ * Sleeps for the acknowledgment, allocates nothing, is legal inside
  * dma_fence_begin_signalling() sections.
  *
  * Return: 0: no translation of the range that existed at vze_tlb_begin() is used any
@@ -144,6 +145,7 @@ int vze_tlb_end(struct vze_device *vdev, struct vze_tlb_window *w)
 		ret = vze_ctrl_tlb_invalidate(vdev, w->asid, w->start, w->end, w->slot);
 	trace_vze_tlb_invalidate(vdev->drm.dev, w->asid, w->start, w->end, ret);
 
+	/* The acknowledgment before the window closes. */
 	smp_store_release(&tlb->windows[w->slot].state, VZE_HW_WINDOW_FREE);
 	spin_lock(&tlb->lock);
 	__clear_bit(w->slot, tlb->used);
