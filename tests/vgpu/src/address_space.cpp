@@ -37,14 +37,28 @@ bool AddressSpaces::create(uint32_t asid, uint64_t root) {
 
 void AddressSpaces::destroy(uint32_t asid, Engine& engine) {
     spaces_[asid].live.store(false, std::memory_order_seq_cst);
-    invalidate(asid, 0, kVaEnd, engine);
+    invalidate(asid, 0, kVaEnd, kNoWindow, engine);
 }
 
-void AddressSpaces::invalidate(uint32_t asid, uint64_t start, uint64_t end, Engine& engine) {
+void AddressSpaces::invalidate(uint32_t asid, uint64_t start, uint64_t end, uint32_t window,
+                               Engine& engine) {
+    const Space& space = spaces_[asid];
+
     tlb_.invalidate(asid, start, end, spaces_[asid].generation);
     in_flight_.drain(asid);
-    if (strict_)
-        engine.counters.add(VZE_HW_COUNTER_STALE_USES, tlb_.count(asid, start, end));
+    if (!strict_)
+        return;
+    // Table pages stay where they are meanwhile: the driver gives none back before a completion,
+    // and the caller is who completes.
+    for (const Tlb::Cached& cached : tlb_.cached(asid, start, end)) {
+        const uint64_t from = std::max(start, cached.va);
+        const uint64_t to = std::min(end, cached.va + cached.leaf.size());
+        if (space.live.load(std::memory_order_relaxed))
+            verify(asid, space.root.load(std::memory_order_relaxed), from, to - from, cached.leaf,
+                   window, engine);
+        else
+            engine.counters.add(VZE_HW_COUNTER_STALE_USES, 1); // nothing may be left of it
+    }
 }
 
 void AddressSpaces::report_stale(uint32_t asid, uint64_t va, const Leaf& cached,
@@ -69,7 +83,7 @@ void AddressSpaces::report_stale(uint32_t asid, uint64_t va, const Leaf& cached,
  * cannot blame it wrongly.
  */
 void AddressSpaces::verify(uint32_t asid, uint64_t root, uint64_t va, uint64_t size,
-                           const Leaf& cached, Engine& engine) const {
+                           const Leaf& cached, uint32_t except, Engine& engine) const {
     const uint64_t leaf_start = va & ~(cached.size() - 1);
     const uint64_t end = va + size;
 
@@ -87,9 +101,9 @@ void AddressSpaces::verify(uint32_t asid, uint64_t root, uint64_t va, uint64_t s
         // changed by a window anywhere in either of them.
         const uint64_t around = std::max(cached.size(), step);
         const bool legal =
-            same_memory
-                ? window_covers(windows_, asid, va & ~(around - 1), (va & ~(around - 1)) + around)
-                : window_covers(windows_, asid, va & ~(VZE_HW_PAGE_SIZE - 1), next);
+            same_memory ? window_covers(windows_, asid, va & ~(around - 1),
+                                        (va & ~(around - 1)) + around, except)
+                        : window_covers(windows_, asid, va & ~(VZE_HW_PAGE_SIZE - 1), next, except);
         if (!legal) {
             engine.counters.add(VZE_HW_COUNTER_STALE_USES, 1);
             report_stale(asid, va, cached, found);
@@ -131,7 +145,7 @@ Run Section::translate(uint64_t va, uint64_t size, Access access) {
         const Run hit = run(*cached);
         engine_.counters.add(VZE_HW_COUNTER_TLB_HITS, 1);
         if (spaces_.strict_)
-            spaces_.verify(asid_, root_, va, hit.size, *cached, engine_);
+            spaces_.verify(asid_, root_, va, hit.size, *cached, kNoWindow, engine_);
         if (permits(*cached, access))
             return hit;
         // Like every MMU, ask the tables before refusing: the entry may have been made writable.

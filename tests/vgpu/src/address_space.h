@@ -50,9 +50,11 @@ public:
 
     /**
      * Drops every cached translation of [@p start, @p end) and waits for the transfers that use
-     * one. The caller is in no section.
+     * one. The caller is in no section. In strict mode what is cached then, which can only have
+     * been walked since, must be what the tables say; @p window is the slot of the change and no
+     * excuse any more.
      */
-    void invalidate(uint32_t asid, uint64_t start, uint64_t end, Engine& engine);
+    void invalidate(uint32_t asid, uint64_t start, uint64_t end, uint32_t window, Engine& engine);
 
     InFlight& in_flight() { return in_flight_; }
 
@@ -67,7 +69,7 @@ private:
     };
 
     void verify(uint32_t asid, uint64_t root, uint64_t va, uint64_t size, const Leaf& cached,
-                Engine& engine) const;
+                uint32_t except, Engine& engine) const;
     void report_stale(uint32_t asid, uint64_t va, const Leaf& cached, const Walk& found) const;
 
     PageWalker walker_;

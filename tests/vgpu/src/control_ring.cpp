@@ -164,7 +164,8 @@ uint32_t ControlRing::invalidate(const vze_hw_ctrl_entry& entry, Engine& engine)
         return VZE_HW_RESULT_BAD_ARGUMENT;
     if (!spaces_.exists(entry.id))
         return VZE_HW_RESULT_BAD_STATE;
-    spaces_.invalidate(entry.id, entry.arg[0], entry.arg[1], engine);
+    spaces_.invalidate(entry.id, entry.arg[0], entry.arg[1], static_cast<uint32_t>(entry.arg[2]),
+                       engine);
     engine.counters.add(VZE_HW_COUNTER_TLB_INVALIDATIONS, 1);
     waits_.evaluate(entry.id, engine);
     return VZE_HW_RESULT_OK;

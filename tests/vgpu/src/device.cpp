@@ -71,8 +71,10 @@ void Device::start(std::span<std::byte> ram) {
 }
 
 void Device::stop() {
-    if (!heartbeat_.joinable())
+    if (!heartbeat_.joinable()) {
+        store_release(bar_.regs().device_state, VZE_HW_STATE_STOPPED);
         return;
+    }
     const uint64_t one = 1;
     if (write(end_.get(), &one, sizeof(one)) != sizeof(one))
         std::terminate(); // a fresh eventfd takes one write

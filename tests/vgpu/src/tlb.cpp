@@ -120,10 +120,14 @@ void Tlb::invalidate(uint32_t asid, uint64_t start, uint64_t end,
     generation.fetch_add(1, std::memory_order_seq_cst);
 }
 
-uint64_t Tlb::count(uint32_t asid, uint64_t start, uint64_t end) {
-    uint64_t found = 0;
+std::vector<Tlb::Cached> Tlb::cached(uint32_t asid, uint64_t start, uint64_t end) {
+    std::vector<Cached> found;
 
-    for_each(asid, start, end, [&found](Table&, Entry&) { found++; });
+    for_each(asid, start, end, [&](Table& table, Entry& entry) {
+        const uint32_t level = static_cast<uint32_t>(&table - tables_.data());
+        const uint64_t page = entry.tag & ((1ULL << kPageBits) - 1);
+        found.push_back({page << VZE_HW_LEVEL_SHIFT(level), {entry.pte, entry.host, level}});
+    });
     return found;
 }
 

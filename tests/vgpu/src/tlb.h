@@ -41,8 +41,13 @@ public:
      */
     void invalidate(uint32_t asid, uint64_t start, uint64_t end, std::atomic<uint64_t>& generation);
 
-    /** Number of cached leaves of @p asid that overlap [@p start, @p end). */
-    uint64_t count(uint32_t asid, uint64_t start, uint64_t end);
+    /** A cached leaf and the first address that it covers. */
+    struct Cached {
+        uint64_t va = 0;
+        Leaf leaf;
+    };
+    /** The cached leaves of @p asid that overlap [@p start, @p end). */
+    std::vector<Cached> cached(uint32_t asid, uint64_t start, uint64_t end);
 
 private:
     static constexpr uint32_t kLeafLevels = 3;
