@@ -82,23 +82,25 @@ private:
     struct Node;
     using Entry = uintptr_t;
 
-    Node* newNode();
-    void reserveNodes(uint64_t base, uint64_t end);
-    void countMissing(const Node* node, unsigned level, uint64_t base, uint64_t end,
-                      size_t& missing) const noexcept;
-    Node* childOf(std::atomic<Entry>& slot, unsigned level) noexcept;
-    void paint(Node& node, unsigned level, uint64_t base, uint64_t end, Record* record,
-               const Record* only) noexcept;
+    /// Which entries of a range paint() changes.
+    enum class Where { Everywhere, WhereRecord, WhereEmpty };
+
+    void reserveNodes();
+    void noteOverlaps(const Node& node, unsigned level, uint64_t nodeBase, uint64_t base,
+                      uint64_t end);
+    void addOverlapping(Record& record);
+    Node& childOf(std::atomic<Entry>& slot) noexcept;
+    void paint(Node& node, unsigned level, uint64_t nodeBase, uint64_t base, uint64_t end,
+               Entry value, Where where, const Record* record) noexcept;
     const Record* firstIn(const Node& node, unsigned level, uint64_t nodeBase, uint64_t base,
                           uint64_t end) const noexcept;
-    bool meets(const Record& record, uint64_t base, uint64_t end) const noexcept;
 
     std::unique_ptr<Node> m_root;
     std::vector<std::unique_ptr<Node>> m_nodes; // every node below the root
-    std::vector<Node*> m_spareNodes;            // reserved by insert() before it changes anything
+    std::vector<Node*> m_spareNodes; // reserved by insert() before it changes anything
     std::vector<std::unique_ptr<Record[]>> m_recordBlocks;
     Record* m_freeRecords = nullptr;
-    std::vector<Record*> m_overlapping; // live records that share a page with another, oldest first
+    std::vector<Record*> m_overlapping; // records that met another one, oldest first
     uint64_t m_nextAge = 1;
 };
 

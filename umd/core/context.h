@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -23,6 +24,8 @@
 namespace vze {
 
 class Context;
+struct ExportedObject;
+struct IpcHandle;
 
 /// Driver-owned memory that the CPU and every device of the context see at one address: command
 /// buffers, event words. Zeroed when it is allocated.
@@ -78,8 +81,8 @@ struct ResolvedRange {
 
 /// An address space on each of its devices, and everything that is allocated there.
 ///
-/// Locking: m_mutex protects everything that is written here except the address map's readers.
-/// It is never held across an ioctl that pins pages or waits.
+/// Locking: m_virtualMutex (reservations and what is mapped there) is taken before m_mutex (everything
+/// else). Neither is held across a call that pins pages or waits for work. Look-ups take no lock.
 class Context : public Handle<Context, ze_context_handle_t, HandleKind::Context> {
 public:
     static ze_result_t create(Driver& driver, std::span<Device* const> devices, Context*& out);
@@ -97,6 +100,7 @@ public:
     /// Every kernel queue on one of the context's address spaces is registered while it exists.
     void registerQueue(Device& device, uint32_t queueId);
     void unregisterQueue(Device& device, uint32_t queueId) noexcept;
+    bool hasQueues() const noexcept;
     /// The same queues with what their unfinished work touches: a free asks it for the work to wait for.
     WorkTracker& work() noexcept { return m_work; }
 
@@ -112,6 +116,10 @@ public:
     /// user memory, VRAM of another device); OUT_OF_HOST_MEMORY at the locked-memory limit.
     ze_result_t resolve(Device& device, const void* ptr, size_t size, bool deviceWrites,
                         ResolvedRange& out);
+    /// resolve() for memory of another context of this process: it is bound here, at another address,
+    /// for as long as @p out lives. Falls back to resolve() for memory that is not the source's.
+    ze_result_t resolveFrom(Context& source, Device& device, const void* ptr, size_t size,
+                            bool deviceWrites, ResolvedRange& out);
 
     /// Imports a host range for one device regardless of what else is at that address. A host range
     /// that lies in memory of the driver's own cannot be pinned: INVALID_ARGUMENT.
@@ -139,32 +147,34 @@ public:
                           const AllocOptions& options, void*& out);
     /// Pins the application's memory and gives every device of the context access at its own address.
     ze_result_t importHost(void* memory, size_t size, bool readOnly, void*& out);
+    /// Frees the allocation that begins at @p ptr (the newest, when several imports do).
     ze_result_t free(void* ptr, FreePolicy policy);
-    /// Closes what openIpc() gave.
-    ze_result_t closeIpc(const void* ptr);
-
-    /// Waits until all work submitted so far on the context's queues has ended.
-    ze_result_t waitForSubmittedWork();
+    /// Base and size as zeMemGetAddressRange gives them; false when there is no allocation.
+    bool addressRange(const void* ptr, uint64_t& base, uint64_t& size) const;
 
     // ---- dma-buf and IPC
 
     /// The one dma-buf descriptor of an allocation; stays the driver's.
     ze_result_t exportFd(const void* ptr, int& fd);
-    ze_result_t exportFd(PhysicalMemory& memory, int& fd);
+    /// @p ptr: memory of this context, or a ze_physical_mem_handle_t of it cast to a pointer.
     ze_result_t getIpcHandle(const void* ptr, const IpcOptions& options, ze_ipc_mem_handle_t& out);
-    ze_result_t putIpcHandle(const ze_ipc_mem_handle_t& handle);
-    ze_result_t openIpcHandle(Device& device, const ze_ipc_mem_handle_t& handle, bool readOnly,
-                              void*& out);
+    ze_result_t openIpcHandle(Device& device, const ze_ipc_mem_handle_t& handle, void*& out);
+    /// Closes what openIpcHandle() gave.
+    ze_result_t closeIpcHandle(const void* ptr);
 
     // ---- zeVirtualMem*, zePhysicalMem*
 
+    /// @p device null: system memory.
     ze_result_t createPhysical(Device* device, size_t size, const AllocOptions& options,
                                PhysicalMemory*& out);
-    void destroyPhysical(PhysicalMemory& memory) noexcept;
+    /// What is mapped stays mapped; the memory goes back with the last mapping.
+    ze_result_t destroyPhysical(ze_physical_mem_handle_t handle);
+    /// The object behind a handle if it is this context's; null otherwise.
+    std::shared_ptr<PhysicalMemory> findPhysical(const void* handle) const;
     ze_result_t reserve(const void* hint, size_t size, void*& out);
     ze_result_t unreserve(const void* ptr, size_t size);
-    ze_result_t map(const void* ptr, size_t size, PhysicalMemory& memory, size_t offset,
-                    ze_memory_access_attribute_t access);
+    ze_result_t map(const void* ptr, size_t size, const std::shared_ptr<PhysicalMemory>& memory,
+                    size_t offset, ze_memory_access_attribute_t access);
     ze_result_t unmap(const void* ptr, size_t size);
     ze_result_t setAccess(const void* ptr, size_t size, ze_memory_access_attribute_t access);
     ze_result_t getAccess(const void* ptr, size_t size, ze_memory_access_attribute_t& access,
@@ -174,27 +184,63 @@ private:
     friend class TransientImport;
 
     Context(Driver& driver, std::span<Device* const> devices);
-    ~Context() = default;
+    ~Context();
 
-    int createVms() noexcept;
-    int bindEverywhere(const GemHandles& handles, uint64_t address, uint64_t size, uint32_t flags);
-    int unbindEverywhere(const GemHandles& handles, uint64_t address, uint64_t size) noexcept;
-    int createSystemObjects(uint64_t size, GemHandles& handles);
-    void closeHandles(GemHandles& handles) noexcept;
+    // Address spaces and objects on all devices.
+    int createVms();
+    size_t positionOf(const Device& device) const noexcept;
+    GemHandles noHandles() const { return GemHandles(m_devices.size(), 0); }
+    int bindObjects(const GemHandles& gem, uint64_t address, uint64_t size, uint64_t offset,
+                    uint32_t flags);
+    int unbindObjects(const GemHandles& gem, uint64_t address, uint64_t size) noexcept;
+    int createSystemObjects(uint64_t size, GemHandles& gem);
+    int spreadSystemObject(size_t from, GemHandles& gem);
+    void closeObjects(GemHandles& gem) noexcept;
+
+    // Allocations.
+    VaArena& arenaOf(AllocationType type) noexcept;
+    int takeAddresses(AllocationType type, uint64_t size, uint64_t alignment, uint64_t& address);
+    void giveAddresses(AllocationType type, uint64_t address, uint64_t size) noexcept;
+    ze_result_t importDmaBuf(Device* device, size_t size, int fd, GemHandles& gem, bool& readOnly);
+    ze_result_t place(std::unique_ptr<Allocation> allocation, uint64_t alignment, void*& out);
     ze_result_t publish(std::unique_ptr<Allocation> allocation, void*& out);
-    void retire(Allocation& allocation) noexcept;
+    std::unique_ptr<Allocation> unpublish(Allocation& allocation) noexcept;
     void releaseMemory(Allocation& allocation) noexcept;
     void release(TransientImport& import) noexcept;
-    VaArena& arenaOf(AllocationType type) noexcept;
-    bool ownsAddresses(uint64_t base, uint64_t size) const;
-    ze_result_t failPinning(int error, const void* memory, size_t size, bool readOnly);
-    ze_result_t openObject(Device& device, uint32_t gem, uint64_t size, AllocationType type,
-                           bool readOnly, uint32_t pageOffset, void*& out);
-    ze_result_t getRangeHandle(const void* ptr, size_t size, ze_ipc_mem_handle_t& out);
-    ze_result_t ensureExportFd(ExportState& state, Device& device, uint32_t gem);
-    ze_result_t snapshotWork(std::vector<WorkFence>& fences);
+    bool ownsAddress(uint64_t address) const;
+    ze_result_t bindTransient(Device& device, uint32_t gem, uint64_t offset, uint64_t size,
+                              uintptr_t hostBase, bool readOnly, TransientImport& out);
+    ze_result_t beginImport(uint64_t base, uint64_t size);
+    void endTransit(uint64_t base, uint64_t size) noexcept;
+    ze_result_t failNotBase(const void* ptr) const;
+    ze_result_t failPinning(int error, const void* memory, uint64_t size, bool readOnly) const;
+    ze_result_t failMemory(int error, const Device* device, uint64_t size) const;
+
+    // Driver memory.
+    ze_result_t createSlab(uint64_t size, bool dedicated, std::list<InternalSlab>& out);
+    ze_result_t bindSlab(InternalSlab& slab);
+    void dropSlab(InternalSlab& slab) noexcept;
+
+    // Deferred frees.
+    bool deferFree(Allocation& allocation);
     void collectDeferred() noexcept;
-    ze_result_t deferFree(std::unique_ptr<Allocation> allocation);
+    void waitDeferred(uint64_t base, uint64_t size) noexcept;
+
+    // IPC.
+    ze_result_t getRangeHandle(const void* ptr, size_t size, ze_ipc_mem_handle_t& out);
+    ze_result_t getObjectHandle(const ExportedObject& object, ze_ipc_mem_handle_t& out);
+    ze_result_t openByToken(Device& device, const IpcHandle& handle, void*& out, bool& refused);
+    ze_result_t openByDescriptor(Device& device, int fd, void*& out);
+    ze_result_t findExported(const void* ptr, ExportedObject& out);
+
+    // Reservations. Callers hold m_virtualMutex.
+    ze_result_t findReservation(const void* ptr, size_t size, ReservationTable::Map::iterator& out);
+    void recordPiece(uint64_t address, MappedPiece& piece) noexcept;
+    void splitPiece(Reservation& reservation, uint64_t address);
+    void erasePieces(Reservation& reservation, uint64_t begin, uint64_t end) noexcept;
+    int unbindRange(uint64_t address, uint64_t size) noexcept;
+    int bindPieces(Device& device, const Reservation& reservation, uint64_t begin, uint64_t end,
+                   const ze_memory_access_attribute_t* access);
 
     struct QueueEntry {
         Device* device;
@@ -205,24 +251,38 @@ private:
         AllocationType type;
         uint64_t base;
         uint64_t size;
-        std::vector<WorkFence> done; ///< one per device
+        struct Done {
+            Device* device;
+            uint32_t syncobj;
+        };
+        std::vector<Done> done; // one per device
+    };
+    /// An import that is being bound or unbound: another one of the same pages has to wait, because a
+    /// late unbind would take its mapping.
+    struct Transit {
+        uint64_t base;
+        uint64_t size;
     };
 
     Driver& m_driver;
     const std::vector<Device*> m_devices;
     std::vector<uint32_t> m_vms; // by Device::index(), 0: not in this context
 
+    mutable std::mutex m_virtualMutex;
+    ReservationTable m_reservations;
+
     mutable std::mutex m_mutex;
     AddressMap m_map;
     VaArena m_deviceArena; // no CPU access
-    VaArena m_hostArena;   // CPU sees what the first device's address space maps
+    VaArena m_hostArena;   // the CPU sees what the first device's address space maps
     std::unordered_map<Allocation*, std::unique_ptr<Allocation>> m_allocations;
     std::vector<QueueEntry> m_queues;
-    WorkTracker m_work;
     std::list<InternalSlab> m_slabs;
-    std::unordered_map<PhysicalMemory*, std::unique_ptr<PhysicalMemory>> m_physical;
-    ReservationTable m_reservations;
+    std::unordered_map<const void*, std::shared_ptr<PhysicalMemory>> m_physical;
     std::list<Deferred> m_deferred;
+    std::vector<Transit> m_transit;
+    std::condition_variable m_transitEnded;
+    WorkTracker m_work;
 };
 
 } // namespace vze

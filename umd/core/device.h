@@ -34,6 +34,8 @@ public:
     static constexpr uint32_t kQueueGroups = 1;
     /// Queues of the group that index may name; each command queue gets a hardware queue of its own.
     uint32_t queuesInGroup() const noexcept;
+    /// Name of the model, NUL-terminated.
+    const char* name() const noexcept { return reinterpret_cast<const char*>(m_info.name); }
     /// Pattern size limit of memory fills.
     static constexpr uint64_t kMaxFillPattern = VZE_HW_MAX_PATTERN;
 

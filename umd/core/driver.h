@@ -20,7 +20,8 @@ public:
     /// The driver, or null before a successful init.
     static Driver* instance() noexcept;
 
-    /// Opens the devices. UNINITIALIZED when there is none.
+    /// Opens the devices that ZE_AFFINITY_MASK selects. UNINITIALIZED when there is none,
+    /// DEPENDENCY_UNAVAILABLE when the kernel module has another interface version.
     static ze_result_t init();
 
     std::span<const std::unique_ptr<Device>> devices() const noexcept { return m_devices; }
@@ -28,16 +29,27 @@ public:
 
     /// The context of zeDriverGetDefaultContext, with every device; made at the first call.
     ze_result_t defaultContext(Context*& out);
+    bool isDefaultContext(const Context& context);
+
+    /// Waits until the work submitted so far to a device, by any context, has ended.
+    ze_result_t synchronize(Device& device);
 
     /// VZE_STRICT_OVERLAP=1: an import that overlaps a live one is refused.
     bool strictOverlap() const noexcept { return m_strictOverlap; }
 
 private:
+    friend class Context;
+
     explicit Driver(bool strictOverlap) : m_strictOverlap(strictOverlap) {}
+    static ze_result_t open(std::unique_ptr<Driver>& out);
+    void addContext(Context& context);
+    void removeContext(Context& context) noexcept;
 
     std::vector<std::unique_ptr<Device>> m_devices;
-    std::mutex m_mutex;
+    std::mutex m_defaultMutex;
     Context* m_defaultContext = nullptr;
+    std::mutex m_mutex; // taken before any context's
+    std::vector<Context*> m_contexts;
     const bool m_strictOverlap;
 };
 

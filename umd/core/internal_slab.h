@@ -16,6 +16,7 @@ struct InternalSlab {
     uint64_t used = 0;
     bool dedicated = false;
     GemHandles gem;
+    ExportIds exported; ///< dedicated ones only
     std::map<uint64_t, uint64_t> free; ///< start -> size, coalesced
 };
 

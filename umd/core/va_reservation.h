@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include <level_zero/ze_api.h>
+
+#include "core/address_map.h"
 
 namespace vze {
 
@@ -16,8 +19,14 @@ class PhysicalMemory;
 /// A reserved, inaccessible piece of the process's address space. Returns 0 or an errno.
 /// @p alignment: a power of two, at least 4096. The result lies below 2^47.
 int reserveAddresses(uint64_t size, uint64_t alignment, uint64_t& address) noexcept;
-/// Gives a piece (or part of one) back to the process.
+/// Gives a whole reservation back to the process, with whatever was mapped over it.
 void unreserveAddresses(uint64_t address, uint64_t size) noexcept;
+
+/// Whether any byte of the range was reserved by reserveAddresses() and not given back: memory of the
+/// driver's, whichever context it belongs to.
+bool isDriverAddress(uint64_t address, uint64_t size) noexcept;
+/// A reservation at @p hint when that is free, elsewhere otherwise.
+int reserveAddressesAt(uint64_t hint, uint64_t size, uint64_t alignment, uint64_t& address) noexcept;
 
 /// Hands out ranges of the process's address space so that no two meanings of an address can meet: what
 /// is allocated here cannot be the address of anything else in the process.
@@ -61,9 +70,10 @@ private:
 /// What is mapped at one piece of a reservation.
 struct MappedPiece {
     uint64_t size = 0;
-    PhysicalMemory* memory = nullptr;
+    std::shared_ptr<PhysicalMemory> memory;
     uint64_t offset = 0; ///< in memory
     ze_memory_access_attribute_t access = ZE_MEMORY_ACCESS_ATTRIBUTE_NONE;
+    AddressMap::Record* record = nullptr;
 };
 
 /// A range of zeVirtualMemReserve and its mapped pieces.
@@ -86,9 +96,6 @@ public:
 
     Map& map() noexcept { return m_map; }
     const Map& map() const noexcept { return m_map; }
-
-    /// Makes @p address a piece boundary of the reservation if it lies inside a piece.
-    static void splitAt(Reservation& reservation, uint64_t address);
 
 private:
     Map m_map;

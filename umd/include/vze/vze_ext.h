@@ -7,6 +7,7 @@
 #ifndef VZE_EXT_H
 #define VZE_EXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <level_zero/ze_api.h>
@@ -38,6 +39,28 @@ typedef struct _vze_context_statistics_t {
 typedef ze_result_t(ZE_APICALL *zexVzeContextGetStatistics_fn)(ze_context_handle_t hContext,
                                                                ze_device_handle_t hDevice,
                                                                vze_context_statistics_t *pStatistics);
+
+/*
+ * Import of host memory by a driver call, as clients know it from before
+ * ze_external_memmap_sysmem_ext_desc_t. The memory is imported into the driver's default context;
+ * command lists of every context reach it, as they do any host memory.
+ */
+
+/**
+ * zexDriverImportExternalPointer: imports [ptr, ptr + size), widened to whole pages.
+ *
+ * Results: INVALID_NULL_HANDLE, INVALID_NULL_POINTER, UNSUPPORTED_SIZE (0), and those of the import.
+ */
+typedef ze_result_t(ZE_APICALL *zex_pfnDriverImportExternalPointer_t)(ze_driver_handle_t hDriver,
+                                                                      void *ptr, size_t size);
+
+/** zexDriverReleaseImportedPointer: releases the import that ptr lies in. INVALID_ARGUMENT: none does. */
+typedef ze_result_t(ZE_APICALL *zex_pfnDriverReleaseImportedPointer_t)(ze_driver_handle_t hDriver,
+                                                                       void *ptr);
+
+/** zexDriverGetHostPointerBaseAddress: base of the import that ptr lies in. INVALID_ARGUMENT: none does. */
+typedef ze_result_t(ZE_APICALL *zex_pfnDriverGetHostPointerBaseAddress_t)(
+    ze_driver_handle_t hDriver, void *ptr, void **baseAddress);
 
 #ifdef __cplusplus
 }

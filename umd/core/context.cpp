@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "core/context.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/log.h"
+#include "core/result.h"
+
+namespace vze {
+
+Context::Context(Driver& driver, std::span<Device* const> devices)
+    : m_driver(driver), m_devices(devices.begin(), devices.end()),
+      m_vms(driver.devices().size(), 0),
+      m_hostArena([this](uint64_t address, uint64_t size) {
+          Device& first = *m_devices.front();
+          return first.file().mmapVm(vmId(first), reinterpret_cast<void*>(address), size);
+      }) {}
+
+ze_result_t Context::create(Driver& driver, std::span<Device* const> devices, Context*& out) {
+    std::unique_ptr<Context, void (*)(Context*)> context(new Context(driver, devices),
+                                                         [](Context* c) { delete c; });
+    if (int error = context->createVms()) {
+        if (error == ENOSPC)
+            return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                        "every address space of the device is in use");
+        return failErrno(error, "VM_CREATE");
+    }
+    driver.addContext(*context);
+    out = context.release();
+    return ZE_RESULT_SUCCESS;
+}
+
+int Context::createVms() {
+    for (Device* device : m_devices)
+        if (int error = device->file().createVm(m_vms[device->index()]))
+            return error;
+    return 0;
+}
+
+void Context::destroy() noexcept {
+    m_driver.removeContext(*this);
+    delete this;
+}
+
+// Objects go before address spaces, so that each unbind finds its own; what the arenas reserved goes
+// last, when nothing can be mapped there any more.
+Context::~Context() {
+    for (auto& [start, reservation] : m_reservations.map()) {
+        erasePieces(reservation, start, start + reservation.size);
+        unreserveAddresses(start, reservation.size);
+    }
+    m_reservations.map().clear();
+    for (auto& [handle, memory] : m_physical)
+        ExportTable::instance().forget(memory->exported());
+    m_physical.clear();
+    for (auto& [key, allocation] : m_allocations)
+        releaseMemory(*allocation);
+    m_allocations.clear();
+    for (InternalSlab& slab : m_slabs) {
+        unbindObjects(slab.gem, slab.base, slab.size);
+        closeObjects(slab.gem);
+    }
+    for (Deferred& deferred : m_deferred)
+        for (const Deferred::Done& done : deferred.done)
+            done.device->file().destroySyncobj(done.syncobj);
+    for (Device* device : m_devices)
+        if (uint32_t vm = vmId(*device); vm != 0)
+            device->file().destroyVm(vm);
+}
+
+bool Context::contains(const Device& device) const noexcept {
+    return &device.driver() == &m_driver && m_vms[device.index()] != 0;
+}
+
+size_t Context::positionOf(const Device& device) const noexcept {
+    return static_cast<size_t>(std::find(m_devices.begin(), m_devices.end(), &device) -
+                               m_devices.begin());
+}
+
+void Context::registerQueue(Device& device, uint32_t queueId) {
+    std::lock_guard lock(m_mutex);
+    m_queues.push_back({&device, queueId});
+}
+
+void Context::unregisterQueue(Device& device, uint32_t queueId) noexcept {
+    std::lock_guard lock(m_mutex);
+    std::erase_if(m_queues, [&](const QueueEntry& entry) {
+        return entry.device == &device && entry.id == queueId;
+    });
+}
+
+bool Context::hasQueues() const noexcept {
+    std::lock_guard lock(m_mutex);
+    return !m_queues.empty();
+}
+
+// ---- objects on all devices
+
+int Context::bindObjects(const GemHandles& gem, uint64_t address, uint64_t size, uint64_t offset,
+                         uint32_t flags) {
+    for (size_t i = 0; i < gem.size(); ++i) {
+        if (gem[i] == 0)
+            continue;
+        drm_vze_bind_op op{};
+        op.op = DRM_VZE_BIND_MAP;
+        op.flags = flags;
+        op.handle = gem[i];
+        op.offset = offset;
+        op.range = size;
+        op.addr = address;
+        if (int error = m_devices[i]->file().bind(vmId(*m_devices[i]), {&op, 1})) {
+            GemHandles bound(gem.begin(), gem.begin() + static_cast<std::ptrdiff_t>(i));
+            unbindObjects(bound, address, size);
+            return error;
+        }
+    }
+    return 0;
+}
+
+int Context::unbindObjects(const GemHandles& gem, uint64_t address, uint64_t size) noexcept {
+    int result = 0;
+    for (size_t i = 0; i < gem.size(); ++i) {
+        if (gem[i] == 0)
+            continue;
+        drm_vze_bind_op op{};
+        op.op = DRM_VZE_BIND_UNMAP;
+        op.range = size;
+        op.addr = address;
+        if (int error = m_devices[i]->file().bind(vmId(*m_devices[i]), {&op, 1})) {
+            log(LogLevel::Error, "%s: unbinding 0x%llx + 0x%llx: %s", ApiCall::current(),
+                static_cast<unsigned long long>(address), static_cast<unsigned long long>(size),
+                strerror(error));
+            result = error;
+        }
+    }
+    return result;
+}
+
+int Context::createSystemObjects(uint64_t size, GemHandles& gem) {
+    if (int error = m_devices.front()->file().createGem(size, DRM_VZE_PLACEMENT_SYSTEM, 0, gem[0]))
+        return error;
+    if (int error = spreadSystemObject(0, gem)) {
+        closeObjects(gem);
+        return error;
+    }
+    return 0;
+}
+
+// Gives the other devices handles of an object that one has: the same pages, by dma-buf.
+int Context::spreadSystemObject(size_t from, GemHandles& gem) {
+    if (m_devices.size() == 1)
+        return 0;
+    kmd::UniqueFd fd;
+    if (int error = m_devices[from]->file().exportDmaBuf(gem[from], true, fd))
+        return error;
+    for (size_t i = 0; i < gem.size(); ++i) {
+        if (i == from)
+            continue;
+        if (int error = m_devices[i]->file().importDmaBuf(fd.get(), gem[i]))
+            return error;
+    }
+    return 0;
+}
+
+void Context::closeObjects(GemHandles& gem) noexcept {
+    for (size_t i = 0; i < gem.size(); ++i)
+        m_devices[i]->file().closeGem(std::exchange(gem[i], 0));
+}
+
+} // namespace vze

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+//
+// Device, host and shared allocations, and every kind of free.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+#include "core/context.h"
+#include "core/log.h"
+#include "core/result.h"
+
+namespace vze {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLargePage = 2ULL << 20;
+constexpr uint64_t kAddressEnd = 1ULL << 47;
+
+constexpr uint64_t pages(uint64_t size) noexcept {
+    return (size + kPage - 1) & ~(kPage - 1);
+}
+
+// Large allocations start at a large page, so that the device can translate them by large leaves.
+constexpr uint64_t addressAlignment(uint64_t size, uint64_t asked) noexcept {
+    return std::max(asked, size >= kLargePage ? kLargePage : kPage);
+}
+
+unsigned long long asULL(uint64_t value) noexcept {
+    return value;
+}
+
+} // namespace
+
+uint64_t nextAllocationId() noexcept {
+    static std::atomic<uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+// ---- addresses
+
+VaArena& Context::arenaOf(AllocationType type) noexcept {
+    return type == AllocationType::Device || type == AllocationType::IpcDevice ? m_deviceArena
+                                                                              : m_hostArena;
+}
+
+int Context::takeAddresses(AllocationType type, uint64_t size, uint64_t alignment,
+                           uint64_t& address) {
+    std::lock_guard lock(m_mutex);
+    if (!m_deferred.empty())
+        collectDeferred();
+    return arenaOf(type).allocate(size, alignment, address);
+}
+
+void Context::giveAddresses(AllocationType type, uint64_t address, uint64_t size) noexcept {
+    std::lock_guard lock(m_mutex);
+    arenaOf(type).release(address, size);
+}
+
+// ---- publishing
+
+ze_result_t Context::publish(std::unique_ptr<Allocation> allocation, void*& out) {
+    Allocation& entry = *allocation;
+    if (entry.userSize == 0) {
+        entry.userBase = entry.base;
+        entry.userSize = entry.size;
+    }
+    AllocationView view;
+    view.base = entry.base;
+    view.size = entry.size;
+    view.id = nextAllocationId();
+    view.type = entry.type;
+    view.device = entry.device != nullptr ? entry.device->index() : AllocationView::kNoDevice;
+    view.readOnly = entry.readOnly;
+    view.allocation = &entry;
+    try {
+        std::lock_guard lock(m_mutex);
+        auto inserted = m_allocations.emplace(&entry, std::move(allocation)).first;
+        try {
+            entry.record = m_map.insert(view);
+        } catch (...) {
+            allocation = std::move(inserted->second);
+            m_allocations.erase(inserted);
+            throw;
+        }
+    } catch (const std::bad_alloc&) {
+        releaseMemory(entry);
+        throw;
+    }
+    out = reinterpret_cast<void*>(entry.userBase);
+    return ZE_RESULT_SUCCESS;
+}
+
+// Takes an allocation out of everyone's sight. Caller holds m_mutex.
+std::unique_ptr<Allocation> Context::unpublish(Allocation& allocation) noexcept {
+    m_map.erase(allocation.record);
+    auto it = m_allocations.find(&allocation);
+    std::unique_ptr<Allocation> owned = std::move(it->second);
+    m_allocations.erase(it);
+    return owned;
+}
+
+void Context::releaseMemory(Allocation& allocation) noexcept {
+    const int error = unbindObjects(allocation.gem, allocation.base, allocation.size);
+    ExportTable::instance().forget(allocation.exported);
+    closeObjects(allocation.gem);
+    // An address that may still be mapped is not given to anyone else.
+    if (allocation.type != AllocationType::HostImported &&
+        (error == 0 || error == ENODEV || error == EIO))
+        giveAddresses(allocation.type, allocation.base, allocation.size);
+}
+
+// ---- allocation
+
+ze_result_t Context::failMemory(int error, const Device* device, uint64_t size) const {
+    if (error == ENOSPC)
+        return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                    "device %u has no room for 0x%llx bytes", device->index(), asULL(size));
+    if (error == ENOMEM)
+        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for 0x%llx bytes",
+                    asULL(size));
+    return failErrno(error, "allocation");
+}
+
+// Gives a freshly made or imported object its address and mappings and publishes it. On failure the
+// objects are closed.
+ze_result_t Context::place(std::unique_ptr<Allocation> allocation, uint64_t alignment, void*& out) {
+    Allocation& entry = *allocation;
+    int error = 0;
+    try {
+        error = takeAddresses(entry.type, entry.size, addressAlignment(entry.size, alignment),
+                              entry.base);
+    } catch (...) {
+        closeObjects(entry.gem);
+        throw;
+    }
+    if (error != 0) {
+        closeObjects(entry.gem);
+        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                    "no addresses for 0x%llx bytes at alignment 0x%llx", asULL(entry.size),
+                    asULL(alignment));
+    }
+    error = bindObjects(entry.gem, entry.base, entry.size, 0,
+                        entry.readOnly ? DRM_VZE_BIND_READONLY : 0);
+    if (error != 0) {
+        giveAddresses(entry.type, entry.base, entry.size);
+        closeObjects(entry.gem);
+        return failMemory(error, entry.device, entry.size);
+    }
+    return publish(std::move(allocation), out);
+}
+
+// The object of a dma-buf descriptor, for one device or (null) for all. The descriptor stays the
+// caller's.
+ze_result_t Context::importDmaBuf(Device* device, size_t size, int fd, GemHandles& gem,
+                                  bool& readOnly) {
+    for (size_t i = 0; i < m_devices.size(); ++i) {
+        if (device != nullptr && m_devices[i] != device)
+            continue;
+        kmd::DeviceFile& file = m_devices[i]->file();
+        int error = file.importDmaBuf(fd, gem[i]);
+        drm_vze_gem_info info{};
+        if (error == 0)
+            error = file.gemInfo(gem[i], info);
+        if (error != 0) {
+            closeObjects(gem);
+            const ze_result_t result = error == EMFILE || error == ENOMEM
+                                           ? resultFromErrno(error)
+                                           : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+            return fail(result, "fd: descriptor %d cannot be imported: %s", fd, strerror(error));
+        }
+        if (size > info.size) {
+            closeObjects(gem);
+            return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+                        "size: 0x%zx is more than the 0x%llx bytes of descriptor %d", size,
+                        asULL(info.size), fd);
+        }
+        readOnly |= (info.flags & DRM_VZE_GEM_INFO_READONLY) != 0;
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Context::allocDevice(Device& device, size_t size, size_t alignment,
+                                 const AllocOptions& options, void*& out) {
+    auto allocation = std::make_unique<Allocation>();
+    allocation->type = AllocationType::Device;
+    allocation->device = &device;
+    allocation->gem = noHandles();
+    if (options.importFd) {
+        allocation->external = true;
+        const ze_result_t result = importDmaBuf(&device, size, *options.importFd, allocation->gem,
+                                                allocation->readOnly);
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        allocation->size = pages(size);
+        return place(std::move(allocation), alignment, out);
+    }
+    if (size > device.maxTransfer() && !options.relaxedSize)
+        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+                    "size: 0x%zx exceeds maxMemAllocSize 0x%llx", size,
+                    asULL(device.maxTransfer()));
+    if (size > device.info().vram_size)
+        return failMemory(ENOSPC, &device, size);
+    allocation->size = pages(size);
+    const uint32_t flags = options.compressible ? DRM_VZE_GEM_COMPRESSIBLE : 0;
+    if (int error = device.file().createGem(allocation->size, DRM_VZE_PLACEMENT_VRAM, flags,
+                                            allocation->gem[positionOf(device)]))
+        return failMemory(error, &device, size);
+    return place(std::move(allocation), alignment, out);
+}
+
+ze_result_t Context::allocHost(Device* device, size_t size, size_t alignment, AllocationType type,
+                               const AllocOptions& options, void*& out) {
+    auto allocation = std::make_unique<Allocation>();
+    allocation->type = type;
+    allocation->device = device;
+    allocation->gem = noHandles();
+    allocation->readOnly = options.readOnly;
+    if (options.importFd) {
+        allocation->external = true;
+        const ze_result_t result = importDmaBuf(nullptr, size, *options.importFd, allocation->gem,
+                                                allocation->readOnly);
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        allocation->size = pages(size);
+        return place(std::move(allocation), alignment, out);
+    }
+    uint64_t most = 0;
+    for (const Device* each : m_devices)
+        most = most == 0 ? each->maxTransfer() : std::min(most, each->maxTransfer());
+    if (size > most && !options.relaxedSize)
+        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+                    "size: 0x%zx exceeds maxMemAllocSize 0x%llx", size, asULL(most));
+    // Decided here and not by the kernel's out-of-memory killer when the pages are touched.
+    constexpr uint64_t kWorthAsking = 64ULL << 20;
+    if (size >= kWorthAsking) {
+        drm_vze_query_memory memory{};
+        if (int error = m_devices.front()->file().queryMemory(memory))
+            return failErrno(error, "memory query");
+        if (size > memory.system_free)
+            return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                        "size: 0x%zx exceeds the 0x%llx bytes of free system memory", size,
+                        asULL(memory.system_free));
+    }
+    allocation->size = pages(size);
+    if (int error = createSystemObjects(allocation->size, allocation->gem))
+        return failMemory(error, device, size);
+    return place(std::move(allocation), alignment, out);
+}
+
+// ---- free
+
+ze_result_t Context::failNotBase(const void* ptr) const {
+    AllocationView view;
+    if (lookup(ptr, view))
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                    "ptr: %p is 0x%llx bytes into the allocation at 0x%llx, not its base", ptr,
+                    asULL(reinterpret_cast<uintptr_t>(ptr) - view.base), asULL(view.base));
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "ptr: %p is not the base of a live allocation of this context", ptr);
+}
+
+ze_result_t Context::free(void* ptr, FreePolicy policy) {
+    Allocation* allocation = nullptr;
+    {
+        std::lock_guard lock(m_mutex);
+        AddressMap::Record* record = m_map.newestWithBase(reinterpret_cast<uintptr_t>(ptr));
+        if (record != nullptr)
+            allocation = AddressMap::view(*record).allocation;
+        if (allocation != nullptr && allocation->freeing)
+            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "ptr: %p is being freed", ptr);
+        if (allocation != nullptr && (allocation->type == AllocationType::IpcDevice ||
+                                      allocation->type == AllocationType::IpcHost))
+            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                        "ptr: %p comes from zeMemOpenIpcHandle, close it with zeMemCloseIpcHandle",
+                        ptr);
+        if (allocation != nullptr)
+            allocation->freeing = true;
+    }
+    if (allocation == nullptr)
+        return failNotBase(ptr);
+
+    if (policy == FreePolicy::Deferred && deferFree(*allocation))
+        return ZE_RESULT_SUCCESS;
+    if (policy != FreePolicy::Now) {
+        const ze_result_t result = m_work.waitTouching(allocation->base, allocation->size);
+        if (result != ZE_RESULT_SUCCESS) {
+            std::lock_guard lock(m_mutex);
+            allocation->freeing = false;
+            return result;
+        }
+    }
+    const bool import = allocation->type == AllocationType::HostImported;
+    std::unique_ptr<Allocation> owned;
+    {
+        std::lock_guard lock(m_mutex);
+        if (import)
+            m_transit.push_back({allocation->base, allocation->size});
+        owned = unpublish(*allocation);
+    }
+    releaseMemory(*owned);
+    if (import)
+        endTransit(owned->base, owned->size);
+    return ZE_RESULT_SUCCESS;
+}
+
+bool Context::addressRange(const void* ptr, uint64_t& base, uint64_t& size) const {
+    AllocationView view;
+    if (!lookup(ptr, view))
+        return false;
+    base = view.base;
+    size = view.size;
+    if (view.type != AllocationType::IpcDevice && view.type != AllocationType::IpcHost)
+        return true;
+    // What was opened may begin and end inside a page.
+    std::lock_guard lock(m_mutex);
+    if (!lookup(ptr, view) || view.allocation == nullptr)
+        return false;
+    base = view.allocation->userBase;
+    size = view.allocation->userSize;
+    const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
+    return address >= base && address - base < size;
+}
+
+// ---- deferred free
+//
+// The kernel undoes the mapping when the last work that can touch the memory has ended, and the mapping
+// holds the only reference to the object: nothing more has to be done by this process. Its addresses go
+// back to the arena later, when a call finds that the kernel is done.
+
+// False when it could not be arranged (or need not be): the caller then waits. Nothing has changed.
+bool Context::deferFree(Allocation& allocation) {
+    const auto busy = m_work.queuesTouching(allocation.base, allocation.size);
+    if (busy.empty())
+        return false;
+
+    Deferred deferred{allocation.type, allocation.base, allocation.size, {}};
+    std::vector<Deferred::Done> waits;
+    auto dropAll = [](const std::vector<Deferred::Done>& list) {
+        for (const Deferred::Done& entry : list)
+            entry.device->file().destroySyncobj(entry.syncobj);
+    };
+    int error = 0;
+    for (const auto& queue : busy) {
+        uint32_t syncobj = 0;
+        error = queue.device->file().createSyncobj(syncobj);
+        if (error != 0)
+            break;
+        waits.push_back({queue.device, syncobj});
+        drm_vze_sync signal{};
+        signal.flags = DRM_VZE_SYNC_SIGNAL;
+        signal.handle = syncobj;
+        uint64_t seqno = 0;
+        error = queue.device->file().exec(queue.id, {}, {&signal, 1}, seqno);
+        if (error == ECANCELED) { // a stopped queue uses nothing any more
+            queue.device->file().destroySyncobj(syncobj);
+            waits.pop_back();
+            error = 0;
+        }
+        if (error != 0)
+            break;
+    }
+    bool first = true;
+    for (size_t i = 0; error == 0 && i < allocation.gem.size(); ++i) {
+        if (allocation.gem[i] == 0)
+            continue;
+        Device& device = *m_devices[i];
+        uint32_t done = 0;
+        error = device.file().createSyncobj(done);
+        if (error != 0)
+            break;
+        deferred.done.push_back({&device, done});
+        std::vector<drm_vze_sync> syncs;
+        for (const Deferred::Done& wait : waits)
+            if (wait.device == &device)
+                syncs.push_back({DRM_VZE_SYNC_WAIT, wait.syncobj, 0});
+        syncs.push_back({DRM_VZE_SYNC_SIGNAL, done, 0});
+        drm_vze_bind_op op{};
+        op.op = DRM_VZE_BIND_UNMAP;
+        op.range = allocation.size;
+        op.addr = allocation.base;
+        error = device.file().bind(vmId(device), {&op, 1}, syncs, DRM_VZE_VM_BIND_ASYNC);
+        if (error != 0 && !first) {
+            // One device's unmap is on its way and cannot be taken back: this one's is waited for.
+            m_work.waitTouching(allocation.base, allocation.size);
+            error = device.file().bind(vmId(device), {&op, 1});
+            device.file().destroySyncobj(done);
+            deferred.done.pop_back();
+        }
+        first = false;
+    }
+    dropAll(waits);
+    if (error != 0) {
+        dropAll(deferred.done);
+        log(LogLevel::Info, "%s: deferred free not possible now: %s", ApiCall::current(),
+            strerror(error));
+        return false;
+    }
+
+    if (allocation.type != AllocationType::HostImported)
+        mmap(reinterpret_cast<void*>(allocation.base), allocation.size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    std::unique_ptr<Allocation> owned;
+    {
+        std::lock_guard lock(m_mutex);
+        m_deferred.push_back(std::move(deferred));
+        owned = unpublish(allocation);
+    }
+    ExportTable::instance().forget(owned->exported);
+    closeObjects(owned->gem);
+    return true;
+}
+
+// Takes back the addresses of deferred frees that the kernel has finished. Caller holds m_mutex.
+void Context::collectDeferred() noexcept {
+    for (auto it = m_deferred.begin(); it != m_deferred.end();) {
+        const bool finished = std::all_of(
+            it->done.begin(), it->done.end(), [](const Deferred::Done& done) {
+                return done.device->file().waitSyncobj(done.syncobj, 0, 0) != ETIME;
+            });
+        if (!finished) {
+            ++it;
+            continue;
+        }
+        for (const Deferred::Done& done : it->done)
+            done.device->file().destroySyncobj(done.syncobj);
+        bool usable = it->type != AllocationType::HostImported;
+        if (usable && &arenaOf(it->type) == &m_hostArena) {
+            Device& device = *m_devices.front();
+            usable = device.file().mmapVm(vmId(device), reinterpret_cast<void*>(it->base),
+                                          it->size) == 0;
+        }
+        if (usable)
+            arenaOf(it->type).release(it->base, it->size);
+        it = m_deferred.erase(it);
+    }
+}
+
+// Waits until no deferred free of the range is left: its late unmap would take what is mapped there now.
+void Context::waitDeferred(uint64_t base, uint64_t size) noexcept {
+    for (;;) {
+        std::vector<Deferred::Done> wait;
+        {
+            std::lock_guard lock(m_mutex);
+            collectDeferred();
+            for (const Deferred& deferred : m_deferred)
+                if (deferred.base < base + size && base < deferred.base + deferred.size) {
+                    wait = deferred.done;
+                    break;
+                }
+        }
+        if (wait.empty())
+            return;
+        for (const Deferred::Done& done : wait)
+            done.device->file().waitSyncobj(done.syncobj, 0, -1);
+    }
+}
+
+} // namespace vze
