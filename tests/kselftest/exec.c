@@ -200,6 +200,7 @@ VZE_TEST(exec, no_batches)
 
 VZE_TEST(exec, binary_syncobjs)
 {
+	struct vze_cs cs = self->gpu.cs;
 	struct drm_vze_sync syncs[4];
 	uint32_t queue2, i;
 
@@ -207,19 +208,21 @@ VZE_TEST(exec, binary_syncobjs)
 	memset(syncs, 0, sizeof(syncs));
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, vze_syncobj_create(self->gpu.fd, i == 3, &syncs[i].handle));
-	/* First queue: parks, then signals two. Second queue: waits for both and a signalled one. */
-	vze_cs_wait(&self->gpu.cs, VZE_VA, VZE_HW_WAIT_EQ, 1);
-	vze_cs_signal(&self->gpu.cs, VZE_VA + 8, 0x21, 0);
-	syncs[0].flags = syncs[1].flags = DRM_VZE_SYNC_SIGNAL;
-	ASSERT_EQ(0, vze_exec(self->gpu.fd, self->gpu.queue, &self->gpu.cs, syncs, 2, NULL));
+	/* One queue parks, then signals two; the other waits for both and a signalled one. */
+	vze_cs_wait(&cs, VZE_VA, VZE_HW_WAIT_EQ, 1);
+	vze_cs_signal(&cs, VZE_VA + 8, 0x21, 0);
+	syncs[0].flags = DRM_VZE_SYNC_SIGNAL;
+	syncs[1].flags = DRM_VZE_SYNC_SIGNAL;
+	ASSERT_EQ(0, vze_exec(self->gpu.fd, self->gpu.queue, &cs, syncs, 2, NULL));
 
-	self->gpu.cs.va += self->gpu.cs.used * 8;
-	self->gpu.cs.base += self->gpu.cs.used;
-	vze_cs_reset(&self->gpu.cs);
-	vze_cs_copy(&self->gpu.cs, VZE_VA + 16, VZE_VA + 8, 8);
-	syncs[0].flags = syncs[1].flags = DRM_VZE_SYNC_WAIT;
+	cs.va += cs.used * 8;
+	cs.base += cs.used;
+	vze_cs_reset(&cs);
+	vze_cs_copy(&cs, VZE_VA + 16, VZE_VA + 8, 8);
+	syncs[0].flags = DRM_VZE_SYNC_WAIT;
+	syncs[1].flags = DRM_VZE_SYNC_WAIT;
 	syncs[2].flags = DRM_VZE_SYNC_SIGNAL;
-	ASSERT_EQ(0, vze_exec(self->gpu.fd, queue2, &self->gpu.cs, syncs, 4, NULL));
+	ASSERT_EQ(0, vze_exec(self->gpu.fd, queue2, &cs, syncs, 4, NULL));
 	EXPECT_EQ(-ETIME, vze_syncobj_wait(self->gpu.fd, syncs[2].handle, 200));
 	self->word[0] = 1;
 	ASSERT_EQ(0, vze_fence_wake(self->gpu.fd));

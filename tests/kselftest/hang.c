@@ -7,7 +7,7 @@
 #include "../kselftest_harness.h"
 #include "vze_test.h"
 
-#define HANG_MS	"1500"
+#define HANG_MS	"3000"
 
 FIXTURE(hang) {
 	struct vze_gpu gpu;
@@ -114,7 +114,7 @@ VZE_TEST(hang, parked_queue_is_left_alone)
 	vze_cs_wait(&self->gpu.cs, VZE_VA, VZE_HW_WAIT_EQ, 1);
 	vze_cs_signal(&self->gpu.cs, VZE_VA + 8, 1, 0);
 	ASSERT_EQ(0, vze_submit(self->gpu.fd, self->gpu.queue, &self->gpu.cs, syncobj));
-	EXPECT_EQ(-ETIME, vze_syncobj_wait(self->gpu.fd, syncobj, 6000));
+	EXPECT_EQ(-ETIME, vze_syncobj_wait(self->gpu.fd, syncobj, 10000));
 	self->word[0] = 1;
 	ASSERT_EQ(0, vze_fence_wake(self->gpu.fd));
 	ASSERT_EQ(0, vze_syncobj_wait(self->gpu.fd, syncobj, VZE_WAIT_MS));

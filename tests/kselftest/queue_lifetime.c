@@ -131,7 +131,9 @@ VZE_TEST(lifetime, file_closed)
 	munmap((void *)self->gpu.cs.base, SZ_1M);
 	close(self->gpu.fd);
 	self->gpu.fd = -1;
-	self->gpu.queue = self->gpu.vm = self->gpu.cs.handle = 0;
+	self->gpu.queue = 0;
+	self->gpu.vm = 0;
+	self->gpu.cs.handle = 0;
 }
 
 static int work_until_killed(void *arg)

@@ -116,6 +116,7 @@ VZE_TEST(vm, lives_as_long_as_its_queues)
 	ASSERT_EQ(0, vze_queue_destroy(self->gpu.fd, self->gpu.queue));
 	EXPECT_EQ(0, vze_figure_wait(&self->gpu, "vze_counts", "vms", 0));
 	EXPECT_EQ(0, vze_figure_wait(&self->gpu, "vze_counts", "vmas", 0));
+	munmap((void *)mem, SZ_4K);
 	self->gpu.queue = 0;
 	self->gpu.vm = 0;
 }
