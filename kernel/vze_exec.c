@@ -149,6 +149,16 @@ static void job_fail(struct vze_job *job, int error)
 		vze_fence_put(job->fence);
 }
 
+/* What a job gets from a queue that was stopped before the job ran, or 0. */
+static int queue_refusal(struct vze_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+
+	if (!queue->error || queue->error == -ENODEV)
+		return queue->error;
+	return -ECANCELED;
+}
+
 static void ring_write(struct vze_queue *queue, u64 batch, u32 size)
 {
 	struct vze_hw_ring_entry *entry;
@@ -172,7 +182,7 @@ static int job_submit(struct vze_job *job)
 
 	spin_lock_irq(&queue->lock);
 	if (queue->error) {
-		int error = queue->error;
+		int error = queue_refusal(queue);
 
 		spin_unlock_irq(&queue->lock);
 		return error;
@@ -310,7 +320,7 @@ static int job_enter_queue(struct vze_job *job)
 	lockdep_assert_held(&queue->submit_lock);
 
 	spin_lock_irq(&queue->lock);
-	error = queue->error;
+	error = queue_refusal(queue);
 	if (!error) {
 		vze_fence_init(job->fence, queue->context, ++queue->seqno);
 		dma_fence_get(&job->fence->base);
@@ -318,9 +328,7 @@ static int job_enter_queue(struct vze_job *job)
 	}
 	spin_unlock_irq(&queue->lock);
 
-	if (!error)
-		return 0;
-	return error == -ENODEV ? -ENODEV : -ECANCELED;
+	return error;
 }
 
 static int job_push(struct vze_job *job, u64 *seqno)

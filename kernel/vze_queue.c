@@ -309,10 +309,22 @@ void vze_queue_retire(struct vze_queue *queue)
 	dma_fence_end_signalling(cookie);
 }
 
+/*
+ * What befell the queue befell the job that was running; the jobs behind it were only
+ * given up. A lost device spares none.
+ */
+static int queue_error_of_job(struct vze_queue *queue, struct vze_fence *fence, int error)
+{
+	if (error == -ENODEV || (fence->first && !queue->failed))
+		return error;
+	return -ECANCELED;
+}
+
 static void queue_fail_jobs(struct vze_queue *queue, int error)
 {
 	struct vze_fence *fence;
 	bool cookie;
+	int result;
 
 	cookie = dma_fence_begin_signalling();
 	for (;;) {
@@ -321,8 +333,10 @@ static void queue_fail_jobs(struct vze_queue *queue, int error)
 		spin_unlock_irq(&queue->lock);
 		if (!fence)
 			break;
-		trace_vze_job_done(queue->vdev->drm.dev, queue->hw_id, fence->base.seqno, error);
-		vze_fence_complete(fence, error);
+		result = queue_error_of_job(queue, fence, error);
+		queue->failed = true;
+		trace_vze_job_done(queue->vdev->drm.dev, queue->hw_id, fence->base.seqno, result);
+		vze_fence_complete(fence, result);
 		vze_fence_put(fence);
 	}
 	dma_fence_end_signalling(cookie);

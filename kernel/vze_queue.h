@@ -93,6 +93,8 @@ struct vze_queue {
 	struct mutex kill_lock;
 	/** @hw_alive: the hardware queue exists; written with @kill_lock and @lock held */
 	bool hw_alive;
+	/** @failed: a job was failed by the kill; protected by @kill_lock */
+	bool failed;
 	/** @progress: value of vze_hw_queue.progress when last looked at, watchdog only */
 	u64 progress;
 	/** @stuck: watchdog periods without progress while running, watchdog only */
