@@ -443,6 +443,32 @@ VZE_TEST(share_errors, bad_objects)
 	EXPECT_EQ(0, vze_figure(&self->gpu, "vze_counts", "shares"));
 }
 
+/* A user may have so many and no more; the parameter says how many. */
+VZE_TEST(share_errors, too_many)
+{
+	long limit = vze_param_get("max_shares");
+	struct drm_vze_share_create share;
+	uint32_t handle[5];
+	char text[32];
+	int ret[5], i;
+
+	ASSERT_LT(0, limit);
+	snprintf(text, sizeof(text), "%ld", limit);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
+					    &handle[i]));
+	ASSERT_EQ(0, vze_param_set("max_shares", "4"));
+	for (i = 0; i < 5; i++)
+		ret[i] = vze_share_create(self->gpu.fd, handle[i], 0, &share);
+	/* Room for one comes with the end of another. */
+	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle[0]));
+	i = vze_share_create(self->gpu.fd, handle[4], 0, &share);
+	EXPECT_EQ(0, vze_param_set("max_shares", text));
+	EXPECT_EQ(0, ret[0] | ret[1] | ret[2] | ret[3]);
+	EXPECT_EQ(-EDQUOT, ret[4]);
+	EXPECT_EQ(0, i);
+}
+
 FIXTURE(two_gpus) {
 	struct vze_gpu gpu[2];
 };

@@ -9,8 +9,12 @@
 
 #include "vze_test.h"
 
+int (*vze_ioctl_entry)(int fd, unsigned long request, void *arg);
+
 int vze_ioctl(int fd, unsigned long request, void *arg)
 {
+	if (vze_ioctl_entry)
+		return vze_ioctl_entry(fd, request, arg);
 	return ioctl(fd, request, arg) < 0 ? -errno : 0;
 }
 

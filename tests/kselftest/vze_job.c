@@ -331,7 +331,7 @@ int vze_poke(volatile void *addr, uint64_t value)
 
 int vze_count_vmas(const void *start, size_t size)
 {
-	uintptr_t first = (uintptr_t)start, from, to;
+	unsigned long first = (unsigned long)start, from, to;
 	char line[512];
 	int count = 0;
 	FILE *maps = fopen("/proc/self/maps", "re");

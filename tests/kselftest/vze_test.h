@@ -123,7 +123,10 @@ int64_t vze_deadline(unsigned int ms);
 
 /* ----------------------------------------------------------------- ioctls -- */
 
+/* ioctl(2) as -errno; every other function here goes through it. */
 int vze_ioctl(int fd, unsigned long request, void *arg);
+/* When set, does the system call instead (compat). Returns 0 or -errno. */
+extern int (*vze_ioctl_entry)(int fd, unsigned long request, void *arg);
 int vze_query(int fd, uint32_t query, void *data, uint32_t *size);
 int vze_gem_create(int fd, uint64_t size, uint32_t placement, uint32_t flags, uint32_t *handle);
 int vze_userptr(int fd, const void *addr, uint64_t size, uint32_t flags, uint32_t *handle);
