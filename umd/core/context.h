@@ -201,6 +201,9 @@ private:
     VaArena& arenaOf(AllocationType type) noexcept;
     int takeAddresses(AllocationType type, uint64_t size, uint64_t alignment, uint64_t& address);
     void giveAddresses(AllocationType type, uint64_t address, uint64_t size) noexcept;
+    bool hasOwnCpuView(const Allocation& allocation) const noexcept;
+    int makeCpuView(const Allocation& allocation) noexcept;
+    int restoreCpuView(uint64_t base, uint64_t size) noexcept;
     ze_result_t importDmaBuf(Device* device, size_t size, int fd, GemHandles& gem, bool& readOnly);
     ze_result_t place(std::unique_ptr<Allocation> allocation, uint64_t alignment, void*& out);
     ze_result_t publish(std::unique_ptr<Allocation> allocation, void*& out);

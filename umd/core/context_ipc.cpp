@@ -251,6 +251,13 @@ ze_result_t Context::openByToken(Device& device, const IpcHandle& handle, void*&
         }
     }
     allocation->gem[positionOf(device)] = args.handle;
+    if (hasOwnCpuView(*allocation)) {
+        error = makeCpuView(*allocation);
+        if (error != 0) {
+            releaseMemory(*allocation);
+            return failErrno(error, "CPU mapping");
+        }
+    }
     allocation->userBase = allocation->base + handle.pageOffset;
     allocation->userSize = handle.size;
     return publish(std::move(allocation), out);

@@ -32,6 +32,15 @@ unsigned long long asULL(uint64_t value) noexcept {
     return value;
 }
 
+// Whether the CPU may only read, too: memory of others that was given for reading. (A read-only host
+// allocation of ours is read-only for the device alone.) Pages of such objects can only be put into a
+// CPU mapping that cannot be written.
+bool isReadOnlyForCpu(const Allocation& allocation) noexcept {
+    return allocation.readOnly &&
+           (allocation.type == AllocationType::IpcHost ||
+            (allocation.type == AllocationType::Host && allocation.external));
+}
+
 } // namespace
 
 uint64_t nextAllocationId() noexcept {
@@ -57,6 +66,25 @@ int Context::takeAddresses(AllocationType type, uint64_t size, uint64_t alignmen
 void Context::giveAddresses(AllocationType type, uint64_t address, uint64_t size) noexcept {
     std::lock_guard lock(m_mutex);
     arenaOf(type).release(address, size);
+}
+
+// The host arena shows the CPU what the first device's address space maps, for reading and writing. Memory
+// that needs another view gets a mapping of its own over its range, and the arena its view back later.
+bool Context::hasOwnCpuView(const Allocation& allocation) const noexcept {
+    return isReadOnlyForCpu(allocation) || (allocation.type == AllocationType::IpcHost &&
+                                            allocation.device != m_devices.front());
+}
+
+int Context::makeCpuView(const Allocation& allocation) noexcept {
+    Device& device =
+        allocation.type == AllocationType::IpcHost ? *allocation.device : *m_devices.front();
+    return device.file().mmapVm(vmId(device), reinterpret_cast<void*>(allocation.base),
+                                allocation.size, !isReadOnlyForCpu(allocation));
+}
+
+int Context::restoreCpuView(uint64_t base, uint64_t size) noexcept {
+    Device& first = *m_devices.front();
+    return first.file().mmapVm(vmId(first), reinterpret_cast<void*>(base), size);
 }
 
 // ---- publishing
@@ -103,7 +131,9 @@ std::unique_ptr<Allocation> Context::unpublish(Allocation& allocation) noexcept 
 }
 
 void Context::releaseMemory(Allocation& allocation) noexcept {
-    const int error = unbindObjects(allocation.gem, allocation.base, allocation.size);
+    int error = unbindObjects(allocation.gem, allocation.base, allocation.size);
+    if (error == 0 && hasOwnCpuView(allocation))
+        error = restoreCpuView(allocation.base, allocation.size);
     ExportTable::instance().forget(allocation.exported);
     closeObjects(allocation.gem);
     // An address that may still be mapped is not given to anyone else.
@@ -144,6 +174,11 @@ ze_result_t Context::place(std::unique_ptr<Allocation> allocation, uint64_t alig
     }
     error = bindObjects(entry.gem, entry.base, entry.size, 0,
                         entry.readOnly ? DRM_VZE_BIND_READONLY : 0);
+    if (error == 0 && hasOwnCpuView(entry)) {
+        error = makeCpuView(entry);
+        if (error != 0)
+            unbindObjects(entry.gem, entry.base, entry.size);
+    }
     if (error != 0) {
         giveAddresses(entry.type, entry.base, entry.size);
         closeObjects(entry.gem);
@@ -427,11 +462,8 @@ void Context::collectDeferred() noexcept {
         for (const Deferred::Done& done : it->done)
             done.device->file().destroySyncobj(done.syncobj);
         bool usable = it->type != AllocationType::HostImported;
-        if (usable && &arenaOf(it->type) == &m_hostArena) {
-            Device& device = *m_devices.front();
-            usable = device.file().mmapVm(vmId(device), reinterpret_cast<void*>(it->base),
-                                          it->size) == 0;
-        }
+        if (usable && &arenaOf(it->type) == &m_hostArena)
+            usable = restoreCpuView(it->base, it->size) == 0;
         if (usable)
             arenaOf(it->type).release(it->base, it->size);
         it = m_deferred.erase(it);
