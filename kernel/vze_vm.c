@@ -3,6 +3,7 @@
  * Address spaces: their life, and what others ask about them.
  */
 
+#include <linux/delay.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -15,6 +16,10 @@
 #include "vze_quarantine.h"
 #include "vze_share.h"
 #include "vze_vm.h"
+
+/* About 3 s of patience with the users of an address space, see vze_vm_nearest(). */
+#define NEAREST_TRIES		300
+#define NEAREST_PAUSE_MS	10
 
 static struct kmem_cache *vma_cache;
 
@@ -376,14 +381,30 @@ static void vm_neighbours(struct vze_vm *vm, u64 va, struct drm_gpuva **below,
 	}
 }
 
+/*
+ * Fences wait for who reports a fault, memory may wait for fences, and holders of the
+ * lock may wait for memory: hence no more than some tries.
+ */
+static bool vm_lock_for_report(struct vze_vm *vm)
+{
+	int tries;
+
+	for (tries = 0; tries < NEAREST_TRIES; tries++) {
+		if (mutex_trylock(&vm->lock))
+			return true;
+		msleep(NEAREST_PAUSE_MS);
+	}
+	return false;
+}
+
 /**
  * vze_vm_nearest() - what a faulting address is near to
  * @vm: address space
  * @va: address
- * @out: its nearest_* fields are filled in
+ * @out: its nearest_* fields are filled in; DRM_VZE_NEAREST_NONE when the address space
+ *	was too busy to be looked at
  *
- * Takes vze_vm.lock, whose holders may wait for memory: not where a fence waits for the
- * caller.
+ * Sleeps, but not for long: it may be called where a fence waits for the caller.
  */
 void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out)
 {
@@ -396,7 +417,8 @@ void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out)
 	out->nearest_size = 0;
 	out->nearest_distance = 0;
 
-	mutex_lock(&vm->lock);
+	if (!vm_lock_for_report(vm))
+		return;
 	vm_neighbours(vm, va, &below, &above);
 	if (below && va - below->va.addr < below->va.range) {
 		nearest = below;
