@@ -150,7 +150,8 @@ ze_result_t Append::encodeSignal(Recording& recording, CommandEncoder& encoder) 
     const uint64_t address = event->slot().address();
     if (event->hasTimestamps() && !encoder.timestamp(address + offsetof(EventWords, end)))
         return outOfMemory();
-    if (!encoder.signal(address, kEventSignalled, true))
+    // What wakes sleepers at the end of a submission follows at once, except in a regular list.
+    if (!encoder.signal(address, kEventSignalled, !m_list.immediate()))
         return outOfMemory();
     recording.keepEvent(event->slot(), EventEffect::Signal);
     return ZE_RESULT_SUCCESS;
@@ -167,8 +168,10 @@ ze_result_t Append::finish() {
         m_finished = true;
         return ZE_RESULT_SUCCESS;
     }
+    if (!m_list.queue()->encodeCount(m_encoder))
+        return outOfMemory();
     uint64_t number = 0;
-    const ze_result_t result = m_list.queue()->submit(std::span(&m_recording, 1), number);
+    const ze_result_t result = m_list.queue()->submit(std::span(&m_recording, 1), number, true);
     return result == ZE_RESULT_SUCCESS ? submitted(number) : result;
 }
 

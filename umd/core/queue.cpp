@@ -123,8 +123,12 @@ int Queue::execAll(const std::vector<drm_vze_batch>& batches) noexcept {
     return 0;
 }
 
-ze_result_t Queue::submit(std::span<const std::shared_ptr<Recording>> recordings,
-                          uint64_t& number) {
+bool Queue::encodeCount(CommandEncoder& encoder) const {
+    return encoder.atomicAdd(m_block.address, 1, true);
+}
+
+ze_result_t Queue::submit(std::span<const std::shared_ptr<Recording>> recordings, uint64_t& number,
+                          bool counts) {
     std::vector<std::shared_ptr<Recording>> finished;
     int error = 0;
     {
@@ -143,7 +147,8 @@ ze_result_t Queue::submit(std::span<const std::shared_ptr<Recording>> recordings
             // Before the device can run it: who then waits for the event sees which queue to watch.
             recording->announceEvents(m_device, m_id);
         }
-        m_batches.push_back({.addr = m_tailAddress, .size = sizeof(vze_hw_cmd_sem), .pad = 0});
+        if (!counts)
+            m_batches.push_back({.addr = m_tailAddress, .size = sizeof(vze_hw_cmd_sem), .pad = 0});
         m_hasPending.store(!m_pending.empty(), std::memory_order_relaxed);
         error = execAll(m_batches);
         // When EXEC fails nothing ran, except for a submission of more than one job: then what ran

@@ -39,8 +39,12 @@ public:
     void stop() noexcept;
 
     /// Runs recordings in order after everything submitted before. @p number: of this submission,
-    /// for wait(). DEVICE_LOST when the queue was stopped by a fault or hang.
-    ze_result_t submit(std::span<const std::shared_ptr<Recording>> recordings, uint64_t& number);
+    /// for wait(). DEVICE_LOST when the queue was stopped by a fault or hang. @p counts: the last
+    /// recording ends with encodeCount(), which saves the device a batch.
+    ze_result_t submit(std::span<const std::shared_ptr<Recording>> recordings, uint64_t& number,
+                       bool counts = false);
+    /// The command that ends a submission, for a recording that is submitted to this queue once.
+    bool encodeCount(CommandEncoder& encoder) const;
 
     uint64_t lastSubmitted() const noexcept { return m_submitted.load(std::memory_order_acquire); }
     uint64_t completed() const noexcept;
