@@ -9,16 +9,16 @@
 #include <drm/drm_gem.h>
 #include <drm/vze_drm.h>
 
+#include "vze_device.h"
 #include "vze_pages.h"
 
 struct seq_file;
-struct vze_device;
 struct vze_gem;
 
 /* Internal object flag: no mapping of it, by device or CPU, may be writable. */
-#define VZE_GEM_READONLY	(1u << 0)
+#define VZE_GEM_READONLY	BIT(0)
 /* Internal object flag: created with DRM_VZE_GEM_COMPRESSIBLE. */
-#define VZE_GEM_COMPRESSIBLE	(1u << 1)
+#define VZE_GEM_COMPRESSIBLE	BIT(1)
 
 /**
  * struct vze_gem_ops - what differs between the kinds of objects
@@ -82,7 +82,7 @@ static inline void vze_gem_run(struct vze_gem *bo, u64 offset, u64 max, struct v
 }
 
 void vze_gem_init(struct vze_device *vdev, struct vze_gem *bo, u64 size, u32 placement,
-		 const struct vze_gem_ops *ops, const struct drm_gem_object_funcs *funcs);
+		  const struct vze_gem_ops *ops, const struct drm_gem_object_funcs *funcs);
 int vze_gem_publish(struct drm_file *file, struct vze_gem *bo, u32 *handle);
 struct vze_gem *vze_gem_lookup(struct drm_file *file, u32 handle);
 

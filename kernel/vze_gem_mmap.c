@@ -207,6 +207,36 @@ int vze_gem_mmap_object(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* Like drm_gem_mmap(), but for any part of an object. */
+static int mmap_object(struct drm_file *file, struct vm_area_struct *vma)
+{
+	struct drm_vma_offset_manager *manager = file->minor->dev->vma_offset_manager;
+	struct drm_vma_offset_node *node;
+	struct drm_gem_object *obj = NULL;
+	u64 skip;
+	int ret;
+
+	drm_vma_offset_lock_lookup(manager);
+	node = drm_vma_offset_lookup_locked(manager, vma->vm_pgoff, vma_pages(vma));
+	if (node) {
+		obj = container_of(node, struct drm_gem_object, vma_node);
+		/* An object being freed is still here until it gets the lock. */
+		if (!kref_get_unless_zero(&obj->refcount))
+			obj = NULL;
+	}
+	drm_vma_offset_unlock_lookup(manager);
+	if (!obj)
+		return -EINVAL;
+
+	skip = (u64)(vma->vm_pgoff - drm_vma_node_start(node)) << PAGE_SHIFT;
+	if (drm_vma_node_is_allowed(node, file))
+		ret = drm_gem_mmap_obj(obj, obj->size - skip, vma);
+	else
+		ret = -EACCES;
+	drm_gem_object_put(obj);
+	return ret;
+}
+
 /**
  * vze_mmap() - mmap of the DRM file
  * @filp: file
@@ -218,9 +248,9 @@ int vze_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct drm_file *file = filp->private_data;
 
-	if (vma->vm_pgoff < DRM_VZE_VM_MMAP_BASE >> PAGE_SHIFT)
-		return drm_gem_mmap(filp, vma);
 	if (drm_dev_is_unplugged(file->minor->dev))
 		return -ENODEV;
+	if (vma->vm_pgoff < DRM_VZE_VM_MMAP_BASE >> PAGE_SHIFT)
+		return mmap_object(file, vma);
 	return vze_vm_mmap(to_vze_file(file), vma);
 }

@@ -2,12 +2,13 @@
 #ifndef _VZE_PAGES_H_
 #define _VZE_PAGES_H_
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
 /* A slot covers one naturally aligned group of this many page indices (2 MiB). */
 #define VZE_SLOT_SHIFT	9
-#define VZE_SLOT_PAGES	(1UL << VZE_SLOT_SHIFT)
+#define VZE_SLOT_PAGES	BIT(VZE_SLOT_SHIFT)
 
 /**
  * struct vze_pages - frames of an object made of system memory, stored compactly

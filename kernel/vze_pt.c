@@ -11,72 +11,18 @@
  */
 
 #include <linux/dma-fence.h>
-#include <linux/mm.h>
 
 #include "vze_device.h"
-#include "vze_gem.h"
-#include "vze_pt.h"
+#include "vze_pt_entry.h"
 #include "vze_quarantine.h"
 #include "vze_tlb.h"
 
-#define ROOT_LEVEL	(VZE_HW_LEVELS - 1)
-
-static u64 level_size(int level)
-{
-	return 1ULL << VZE_HW_LEVEL_SHIFT(level);
-}
-
-static unsigned int level_index(u64 va, int level)
-{
-	return (va >> VZE_HW_LEVEL_SHIFT(level)) & (VZE_HW_ENTRIES - 1);
-}
-
-static u64 *table_entries(struct page *table)
-{
-	return page_address(table);
-}
-
-/* Present entries of a table. */
-static unsigned int table_count(const struct page *table)
-{
-	return page_private(table);
-}
-
-static void table_count_add(struct page *table, int num)
-{
-	set_page_private(table, page_private(table) + num);
-}
-
-static bool entry_present(u64 entry)
-{
-	return entry & VZE_HW_PTE_PRESENT;
-}
-
-/* Of a present entry at @level. */
-static bool entry_is_leaf(u64 entry, int level)
-{
-	return !level || (entry & VZE_HW_PTE_LEAF);
-}
-
-static struct page *entry_table(u64 entry)
-{
-	return pfn_to_page(PHYS_PFN(entry & VZE_HW_PTE_ADDR_MASK));
-}
-
-static void entry_point_at(u64 *entry, struct page *table)
-{
-	/* The table's contents before the entry that makes them visible. */
-	smp_wmb();
-	WRITE_ONCE(*entry, page_to_phys(table) | VZE_HW_PTE_PRESENT);
-}
-
-static void range_add(u64 *range_start, u64 *range_end, u64 start, u64 end)
-{
-	*range_start = min(*range_start, start);
-	*range_end = max(*range_end, end);
-}
-
-static struct page *table_alloc(void)
+/**
+ * vze_pt_table_alloc() - a page for a table, without entries
+ *
+ * Return: the page, or NULL.
+ */
+struct page *vze_pt_table_alloc(void)
 {
 	struct page *table = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 
@@ -91,7 +37,12 @@ static void table_free(struct page *table)
 	__free_page(table);
 }
 
-static void tables_count(struct vze_pt *pt, long num)
+/**
+ * vze_pt_tables_count() - tables were put in or taken out
+ * @pt: page tables
+ * @num: how many
+ */
+void vze_pt_tables_count(struct vze_pt *pt, long num)
 {
 	pt->tables += num;
 	if (!pt->kernel)
@@ -126,11 +77,11 @@ int vze_pt_init(struct vze_pt *pt, struct vze_device *vdev, u32 asid, bool kerne
 	pt->asid = asid;
 	pt->kernel = kernel;
 	pt->prune_start = U64_MAX;
-	pt->root = table_alloc();
+	pt->root = vze_pt_table_alloc();
 	if (!pt->root)
 		return -ENOMEM;
 	mutex_init(&pt->lock);
-	tables_count(pt, 1);
+	vze_pt_tables_count(pt, 1);
 
 	/* Workers that signal fences take it: whoever holds it must not wait for memory. */
 	if (IS_ENABLED(CONFIG_LOCKDEP)) {
@@ -143,15 +94,20 @@ int vze_pt_init(struct vze_pt *pt, struct vze_device *vdev, u32 asid, bool kerne
 	return 0;
 }
 
-/* -------------------------------------------------------------- splitting -- */
-
 static void spares_free(struct vze_pt_update *update)
 {
 	vze_pt_free_tables(&update->spare);
 	update->num_spare = 0;
 }
 
-static struct page *spare_take(struct vze_pt *pt, struct vze_pt_update *update)
+/**
+ * vze_pt_spare_take() - take one of the tables kept aside
+ * @pt: page tables
+ * @update: group
+ *
+ * Return: the table, or NULL, which vze_pt_reserve() rules out.
+ */
+struct page *vze_pt_spare_take(struct vze_pt *pt, struct vze_pt_update *update)
 {
 	struct page *table = list_first_entry_or_null(&update->spare, struct page, lru);
 
@@ -160,275 +116,8 @@ static struct page *spare_take(struct vze_pt *pt, struct vze_pt_update *update)
 		return NULL;
 	list_del(&table->lru);
 	update->num_spare--;
-	tables_count(pt, 1);
+	vze_pt_tables_count(pt, 1);
 	return table;
-}
-
-/* Replaces a leaf at @level by a table that says the same. */
-static struct page *leaf_split(struct vze_pt *pt, struct vze_pt_update *update, u64 *entry,
-			       int level)
-{
-	struct page *table = spare_take(pt, update);
-	u64 leaf = *entry, step = level_size(level - 1);
-	unsigned int i;
-	u64 *to;
-
-	if (!table)
-		return NULL;
-	if (level == 1)
-		leaf &= ~VZE_HW_PTE_LEAF;
-	to = table_entries(table);
-	for (i = 0; i < VZE_HW_ENTRIES; i++)
-		to[i] = leaf + i * step;
-	set_page_private(table, VZE_HW_ENTRIES);
-	pt->leaves[level]--;
-	pt->leaves[level - 1] += VZE_HW_ENTRIES;
-	entry_point_at(entry, table);
-	return table;
-}
-
-/* Takes out everything below an entry that no longer points at @table. */
-static void subtree_drop(struct vze_pt *pt, struct vze_pt_update *update, struct page *table,
-			 int level)
-{
-	u64 *entries = table_entries(table);
-	unsigned int i;
-
-	if (!level) {
-		pt->leaves[0] -= table_count(table);
-	} else {
-		for (i = 0; i < VZE_HW_ENTRIES; i++) {
-			if (!entry_present(entries[i]))
-				continue;
-			if (entry_is_leaf(entries[i], level))
-				pt->leaves[level]--;
-			else
-				subtree_drop(pt, update, entry_table(entries[i]), level - 1);
-		}
-	}
-	tables_count(pt, -1);
-	list_add(&table->lru, &update->freed);
-}
-
-/* ---------------------------------------------------------------- mapping -- */
-
-/* Level of the largest leaf that can stand at the beginning of a piece. */
-static int leaf_level(u64 va, const struct vze_run *run)
-{
-	int level;
-
-	if (run->addrs)
-		return 0;
-	for (level = ROOT_LEVEL - 1; level > 0; level--) {
-		if (run->size >= level_size(level) &&
-		    IS_ALIGNED(va | run->addr, level_size(level)))
-			return level;
-	}
-	return 0;
-}
-
-/* Bytes of a piece that go into one table at @level, beginning at @va. */
-static u64 leaf_stretch(u64 va, const struct vze_run *run, int level)
-{
-	u64 room = level_size(level + 1) - (va & (level_size(level + 1) - 1));
-	u64 size = min(room, run->size);
-
-	/* What lies before the first place of a larger leaf is cut off by @room. */
-	return round_down(size, level_size(level));
-}
-
-static void run_advance(struct vze_run *run, u64 size)
-{
-	run->addr += size;
-	run->size -= size;
-	if (run->addrs)
-		run->addrs += size >> PAGE_SHIFT;
-}
-
-/* The table at @level for @va; splits leaves and puts in missing tables on the way. */
-static struct page *table_get(struct vze_pt *pt, struct vze_pt_update *update, u64 va, int level)
-{
-	struct page *table = pt->root, *next;
-	int at;
-
-	for (at = ROOT_LEVEL; at > level; at--) {
-		u64 *entry = table_entries(table) + level_index(va, at);
-
-		if (!entry_present(*entry)) {
-			next = spare_take(pt, update);
-			if (!next)
-				return NULL;
-			entry_point_at(entry, next);
-			table_count_add(table, 1);
-		} else if (entry_is_leaf(*entry, at)) {
-			next = leaf_split(pt, update, entry, at);
-			if (!next)
-				return NULL;
-		} else {
-			next = entry_table(*entry);
-		}
-		table = next;
-	}
-	return table;
-}
-
-static void map_pages(struct vze_pt *pt, struct page *table, unsigned int index,
-		      const struct vze_run *run, unsigned int num, u64 bits)
-{
-	u64 *entries = table_entries(table) + index;
-	unsigned int present = 0, i;
-
-	/* Mapping into emptiness is what happens nearly always: no need to look. */
-	if (table_count(table)) {
-		for (i = 0; i < num; i++)
-			present += entries[i] & VZE_HW_PTE_PRESENT;
-	}
-	if (run->addrs) {
-		for (i = 0; i < num; i++)
-			WRITE_ONCE(entries[i], run->addrs[i] | bits);
-	} else {
-		u64 entry = run->addr | bits;
-
-		for (i = 0; i < num; i++, entry += VZE_HW_PAGE_SIZE)
-			WRITE_ONCE(entries[i], entry);
-	}
-	table_count_add(table, num - present);
-	pt->leaves[0] += num - present;
-}
-
-static void map_large(struct vze_pt *pt, struct vze_pt_update *update, struct page *table,
-		      int level, unsigned int index, u64 addr, unsigned int num, u64 bits)
-{
-	u64 *entries = table_entries(table) + index;
-	u64 entry = addr | bits | VZE_HW_PTE_LEAF;
-	unsigned int i;
-
-	for (i = 0; i < num; i++, entry += level_size(level)) {
-		u64 old = entries[i];
-
-		WRITE_ONCE(entries[i], entry);
-		if (!entry_present(old)) {
-			table_count_add(table, 1);
-			pt->leaves[level]++;
-		} else if (!entry_is_leaf(old, level)) {
-			pt->leaves[level]++;
-			subtree_drop(pt, update, entry_table(old), level - 1);
-		}
-	}
-}
-
-static void run_map(struct vze_pt *pt, struct vze_pt_update *update, u64 va, struct vze_run run,
-		    u64 bits)
-{
-	bits |= run.bits | VZE_HW_PTE_PRESENT;
-	while (run.size) {
-		int level = leaf_level(va, &run);
-		u64 size = leaf_stretch(va, &run, level);
-		unsigned int num = size >> VZE_HW_LEVEL_SHIFT(level);
-		struct page *table = table_get(pt, update, va, level);
-
-		if (!table)
-			return;
-		if (level)
-			map_large(pt, update, table, level, level_index(va, level), run.addr, num,
-				  bits);
-		else
-			map_pages(pt, table, level_index(va, 0), &run, num, bits);
-		va += size;
-		run_advance(&run, size);
-	}
-}
-
-static void range_map(struct vze_pt *pt, struct vze_pt_update *update,
-		      const struct vze_pt_range *range)
-{
-	struct vze_run run;
-	u64 done;
-
-	for (done = 0; done < range->size; done += run.size) {
-		vze_gem_run(range->bo, range->offset + done, range->size - done, &run);
-		run_map(pt, update, range->start + done, run, range->bits);
-	}
-}
-
-/* --------------------------------------------------------------- clearing -- */
-
-static void clear_pages(struct vze_pt *pt, struct page *table, u64 start, u64 end)
-{
-	u64 *entries = table_entries(table) + level_index(start, 0);
-	unsigned int num = (end - start) >> PAGE_SHIFT, cleared = 0, i;
-
-	for (i = 0; i < num; i++) {
-		cleared += entries[i] & VZE_HW_PTE_PRESENT;
-		WRITE_ONCE(entries[i], 0);
-	}
-	table_count_add(table, -cleared);
-	pt->leaves[0] -= cleared;
-}
-
-/* Clears [start, end), which lies in what @table covers. */
-static void table_clear(struct vze_pt *pt, struct vze_pt_update *update, struct page *table,
-			int level, u64 start, u64 end, bool drop)
-{
-	u64 size = level_size(level), next;
-	u64 *entry = table_entries(table) + level_index(start, level);
-
-	if (!level) {
-		clear_pages(pt, table, start, end);
-		return;
-	}
-	for (; start < end; start = next, entry++) {
-		struct page *child;
-
-		next = min(round_down(start, size) + size, end);
-		if (!entry_present(*entry))
-			continue;
-		if (entry_is_leaf(*entry, level)) {
-			if (next - start < size) {
-				child = leaf_split(pt, update, entry, level);
-				if (child) {
-					table_clear(pt, update, child, level - 1, start, next,
-						    drop);
-					continue;
-				}
-			}
-			pt->leaves[level]--;
-		} else {
-			child = entry_table(*entry);
-			if (next - start < size || !drop) {
-				table_clear(pt, update, child, level - 1, start, next, drop);
-				continue;
-			}
-			subtree_drop(pt, update, child, level - 1);
-		}
-		WRITE_ONCE(*entry, 0);
-		table_count_add(table, -1);
-	}
-}
-
-/* Takes out empty tables that lie wholly inside [start, end). */
-static void table_prune(struct vze_pt *pt, struct vze_pt_update *update, struct page *table,
-			int level, u64 start, u64 end)
-{
-	u64 size = level_size(level), next;
-	u64 *entry = table_entries(table) + level_index(start, level);
-
-	for (; start < end; start = next, entry++) {
-		struct page *child;
-
-		next = min(round_down(start, size) + size, end);
-		if (!entry_present(*entry) || entry_is_leaf(*entry, level))
-			continue;
-		child = entry_table(*entry);
-		if (level > 1)
-			table_prune(pt, update, child, level - 1, start, next);
-		if (table_count(child) || next - start < size)
-			continue;
-		WRITE_ONCE(*entry, 0);
-		table_count_add(table, -1);
-		tables_count(pt, -1);
-		list_add(&child->lru, &update->freed);
-	}
 }
 
 /* ----------------------------------------------------------------- window -- */
@@ -439,7 +128,7 @@ static struct page *table_find(struct vze_pt *pt, u64 va, int level)
 	struct page *table = pt->root;
 	int at;
 
-	for (at = ROOT_LEVEL; at > level; at--) {
+	for (at = VZE_PT_ROOT_LEVEL; at > level; at--) {
 		u64 entry = table_entries(table)[level_index(va, at)];
 
 		if (!entry_present(entry) || entry_is_leaf(entry, at))
@@ -472,7 +161,7 @@ static void window_widen(struct vze_pt *pt, u64 *start, u64 *end)
 	u64 from = round_down(*start, level_size(1)), to = round_up(*end, level_size(1));
 	int level;
 
-	for (level = 1; level < ROOT_LEVEL; level++) {
+	for (level = 1; level < VZE_PT_ROOT_LEVEL; level++) {
 		u64 size = level_size(level + 1);
 		bool low = IS_ALIGNED(from, level_size(level)) &&
 			   table_may_empty(pt, from, level, from, to);
@@ -488,202 +177,6 @@ static void window_widen(struct vze_pt *pt, u64 *start, u64 *end)
 	}
 	*start = from;
 	*end = to;
-}
-
-/* -------------------------------------------------------------- reserving -- */
-
-/**
- * vze_pt_update_init() - begin a group of changes
- * @pt: page tables
- * @update: group
- */
-void vze_pt_update_init(struct vze_pt *pt, struct vze_pt_update *update)
-{
-	memset(update, 0, sizeof(*update));
-	INIT_LIST_HEAD(&update->spare);
-	INIT_LIST_HEAD(&update->freed);
-	memset(update->counted, 0xff, sizeof(update->counted));
-	update->hazard_start = U64_MAX;
-	update->built_start = U64_MAX;
-	update->touch_start = U64_MAX;
-
-	mutex_lock(&pt->lock);
-	pt->holds++;
-	mutex_unlock(&pt->lock);
-}
-
-/**
- * vze_pt_touch() - the device may hold translations of a range that changes
- * @update: group
- * @start: first byte
- * @end: first byte after it
- *
- * For every present translation that the group removes, replaces or protects.
- */
-void vze_pt_touch(struct vze_pt_update *update, u64 start, u64 end)
-{
-	range_add(&update->touch_start, &update->touch_end, start, end);
-}
-
-/* A table can be needed in the place of the entry for @va at @level. */
-static void need_count(struct vze_pt_update *update, u64 va, int level)
-{
-	u64 key = va >> VZE_HW_LEVEL_SHIFT(level);
-
-	if (update->counted[level] == key)
-		return;
-	update->counted[level] = key;
-	update->need++;
-}
-
-static int spares_fill(struct vze_pt_update *update, unsigned int num)
-{
-	while (update->num_spare < num) {
-		struct page *table = table_alloc();
-
-		if (!table)
-			return -ENOMEM;
-		list_add(&table->lru, &update->spare);
-		update->num_spare++;
-	}
-	return 0;
-}
-
-/*
- * Walks to the table at @level, counts what splitting needs and, with @num, puts in missing
- * tables for @num entries there. Returns false when it needs one more spare for that.
- */
-static bool path_walk(struct vze_pt *pt, struct vze_pt_update *update, u64 va, int level,
-		      unsigned int num)
-{
-	struct page *table = pt->root, *next;
-	unsigned int i;
-	int at, below;
-	u64 *entry;
-
-	lockdep_assert_held(&pt->lock);
-
-	if (va >= update->hazard_start && va < update->hazard_end) {
-		for (below = level + 1; below < ROOT_LEVEL; below++)
-			need_count(update, va, below);
-	}
-	for (at = ROOT_LEVEL; at > level; at--) {
-		entry = table_entries(table) + level_index(va, at);
-		if (!entry_present(*entry)) {
-			if (!num)
-				return true;
-			if (update->num_spare <= update->need)
-				return false;
-			next = spare_take(pt, update);
-			entry_point_at(entry, next);
-			table_count_add(table, 1);
-			range_add(&update->built_start, &update->built_end,
-				  round_down(va, level_size(at)),
-				  round_down(va, level_size(at)) + level_size(at));
-		} else if (entry_is_leaf(*entry, at)) {
-			for (below = at; below > level; below--)
-				need_count(update, va, below);
-			return true;
-		} else {
-			next = entry_table(*entry);
-		}
-		table = next;
-	}
-	if (!level)
-		return true;
-
-	/* Tables that large leaves replace are freed, which takes an invalidation. */
-	entry = table_entries(table) + level_index(va, level);
-	for (i = 0; i < num; i++, va += level_size(level)) {
-		if (entry_present(entry[i]))
-			vze_pt_touch(update, va, va + level_size(level));
-	}
-	return true;
-}
-
-static int path_reserve(struct vze_pt *pt, struct vze_pt_update *update, u64 va, int level,
-			unsigned int num)
-{
-	bool done;
-	int ret;
-
-	do {
-		mutex_lock(&pt->lock);
-		done = path_walk(pt, update, va, level, num);
-		mutex_unlock(&pt->lock);
-		ret = spares_fill(update, update->need + !done);
-	} while (!ret && !done);
-	return ret;
-}
-
-static int run_reserve(struct vze_pt *pt, struct vze_pt_update *update, u64 va,
-		       struct vze_run run)
-{
-	int ret;
-
-	while (run.size) {
-		int level = leaf_level(va, &run);
-		u64 size = leaf_stretch(va, &run, level);
-
-		ret = path_reserve(pt, update, va, level, size >> VZE_HW_LEVEL_SHIFT(level));
-		if (ret)
-			return ret;
-		if (level) {
-			range_add(&update->hazard_start, &update->hazard_end, va, va + size);
-			/* What was counted may have to be split once more. */
-			memset(update->counted, 0xff, sizeof(update->counted));
-		}
-		va += size;
-		run_advance(&run, size);
-	}
-	return 0;
-}
-
-/* A range that is cleared can begin and end inside a large leaf. */
-static int edge_reserve(struct vze_pt *pt, struct vze_pt_update *update, u64 va)
-{
-	int level = 0;
-
-	if (IS_ALIGNED(va, level_size(ROOT_LEVEL - 1)))
-		return 0;
-	if (IS_ALIGNED(va, level_size(1)))
-		level = 1;
-	return path_reserve(pt, update, va, level, 0);
-}
-
-/**
- * vze_pt_reserve() - make sure that a change cannot fail
- * @pt: page tables
- * @update: group that it belongs to
- * @range: change; the object's reference is the caller's business until the commit
- *
- * Reserves in the order in which the changes will be carried out; the caller keeps
- * other groups from being reserved in between.
- *
- * Return: 0 or -ENOMEM, after which the caller cancels the group.
- */
-int vze_pt_reserve(struct vze_pt *pt, struct vze_pt_update *update,
-		   const struct vze_pt_range *range)
-{
-	struct vze_run run;
-	u64 done;
-	int ret;
-
-	might_alloc(GFP_KERNEL);
-	update->changes++;
-	if (!range->bo) {
-		ret = edge_reserve(pt, update, range->start);
-		if (!ret)
-			ret = edge_reserve(pt, update, range->start + range->size);
-		return ret;
-	}
-	for (done = 0; done < range->size; done += run.size) {
-		vze_gem_run(range->bo, range->offset + done, range->size - done, &run);
-		ret = run_reserve(pt, update, range->start + done, run);
-		if (ret)
-			return ret;
-	}
-	return 0;
 }
 
 /* --------------------------------------------------------------- carrying -- */
@@ -733,15 +226,15 @@ int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 
 	for (i = 0; i < num; i++) {
 		if (ranges[i].bo)
-			range_map(pt, update, &ranges[i]);
+			vze_pt_write_map(pt, update, &ranges[i]);
 		else if (windowed)
-			table_clear(pt, update, pt->root, ROOT_LEVEL, ranges[i].start,
-				    ranges[i].start + ranges[i].size, drop);
+			vze_pt_write_clear(pt, update, ranges[i].start,
+					   ranges[i].start + ranges[i].size, drop);
 	}
 
 	if (windowed) {
 		if (prune) {
-			table_prune(pt, update, pt->root, ROOT_LEVEL, start, end);
+			vze_pt_write_prune(pt, update, start, end);
 			pt->prune_start = U64_MAX;
 			pt->prune_end = 0;
 		} else {
@@ -795,7 +288,7 @@ int vze_pt_clear_all(struct vze_pt *pt)
 		return 0;
 	INIT_LIST_HEAD(&update.freed);
 	vze_tlb_begin(pt->vdev, pt->asid, 0, VZE_PT_END, &window);
-	table_clear(pt, &update, pt->root, ROOT_LEVEL, 0, VZE_PT_END, true);
+	vze_pt_write_clear(pt, &update, 0, VZE_PT_END, true);
 	pt->prune_start = U64_MAX;
 	pt->prune_end = 0;
 	ret = vze_tlb_end(pt->vdev, &window);
@@ -819,7 +312,7 @@ void vze_pt_fini(struct vze_pt *pt, bool safe)
 	mutex_lock(&pt->lock);
 	root = pt->root;
 	pt->root = NULL;
-	tables_count(pt, -1);
+	vze_pt_tables_count(pt, -1);
 	mutex_unlock(&pt->lock);
 
 	if (safe) {
@@ -845,13 +338,13 @@ int vze_pt_map_page(struct vze_pt *pt, u64 va, struct page *page)
 	int ret;
 
 	vze_pt_update_init(pt, &update);
-	ret = run_reserve(pt, &update, va, run);
+	ret = vze_pt_run_reserve(pt, &update, va, run);
 	if (ret) {
 		vze_pt_cancel(pt, &update);
 		return ret;
 	}
 	mutex_lock(&pt->lock);
-	run_map(pt, &update, va, run, VZE_HW_PTE_WRITABLE);
+	vze_pt_write_run(pt, &update, va, run, VZE_HW_PTE_WRITABLE);
 	pt->holds--;
 	mutex_unlock(&pt->lock);
 	spares_free(&update);

@@ -13,7 +13,7 @@ struct vze_device;
 struct vze_gem;
 
 /* The whole address space, for windows and walks. */
-#define VZE_PT_END	(1ULL << VZE_HW_VA_BITS)
+#define VZE_PT_END	BIT_ULL(VZE_HW_VA_BITS)
 
 /**
  * struct vze_pt - page tables of one address space
@@ -102,7 +102,7 @@ struct vze_pt_update {
 	u64 touch_end;
 	/** @changes: number of changes reserved */
 	u64 changes;
-	/** @freed: tables taken out, not free before the acknowledgement */
+	/** @freed: tables taken out, not free before the acknowledgment */
 	struct list_head freed;
 };
 

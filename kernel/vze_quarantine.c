@@ -2,7 +2,7 @@
 /*
  * Memory that a device may still use.
  *
- * When the acknowledgement of an invalidation never comes, nobody knows whether the
+ * When the acknowledgment of an invalidation never comes, nobody knows whether the
  * device will go on with the old translations: its process may only be stopped. What
  * they named (mappings, and with them objects and pinned pages, and tables) is kept
  * here until a reset of the device in that slot has been acknowledged, be it by the
@@ -17,6 +17,7 @@
 #include <linux/spinlock.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_print.h>
 
 #include "vze_device.h"
 #include "vze_quarantine.h"

@@ -81,7 +81,7 @@ struct vze_share {
 	struct vze_segments *segments;
 	/** @num_composites: number of @composites */
 	u32 num_composites;
-	/** @composites: opened shares among the sources, with references; others are in @segments */
+	/** @composites: sources that are opened shares, with references */
 	struct vze_gem **composites;
 };
 

@@ -24,7 +24,7 @@ struct vze_file;
 
 /* Addresses that VM_BIND takes: [VZE_VM_START, VZE_VM_END). */
 #define VZE_VM_START	0x1000ULL
-#define VZE_VM_END	(1ULL << 47)
+#define VZE_VM_END	BIT_ULL(47)
 
 /**
  * struct vze_vma - a mapping

@@ -126,8 +126,8 @@ static const struct vm_operations_struct vm_mmap_ops = {
  * @file: file
  * @vma: VMA
  *
- * Return: 0, -ENOENT (no such address space), -EINVAL (a private mapping, an offset or
- * length out of range).
+ * Return: 0, -ENOENT (no such address space), -EINVAL (a private mapping, another address
+ * than the offset says, a length out of range).
  */
 int vze_vm_mmap(struct vze_file *file, struct vm_area_struct *vma)
 {
@@ -136,7 +136,7 @@ int vze_vm_mmap(struct vze_file *file, struct vm_area_struct *vma)
 	u64 id = (offset & ~DRM_VZE_VM_MMAP_BASE) >> DRM_VZE_VM_MMAP_ID_SHIFT;
 	struct vze_vm *vm;
 
-	if (!(vma->vm_flags & VM_SHARED) || id >= DRM_VZE_MAX_VM_ID ||
+	if (!(vma->vm_flags & VM_SHARED) || id >= DRM_VZE_MAX_VM_ID || vma->vm_start != va ||
 	    vma->vm_end - vma->vm_start > VZE_VM_END - va)
 		return -EINVAL;
 	vm = vze_vm_lookup(file, id);
