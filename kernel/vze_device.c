@@ -404,10 +404,9 @@ static void hw_shut_off(struct vze_device *vdev)
 	/* Nobody else posts commands any more: the reset is the last one. */
 	vdev->quiesced = !vze_ctrl_device_reset(vdev);
 	complete_all(&vdev->hw_off);
-	if (!vdev->quiesced)
-		return;
-	vze_quarantine_release(vdev);
-	vze_queues_free_rings(vdev);
+	vze_queues_give_rings(vdev, vdev->quiesced);
+	if (vdev->quiesced)
+		vze_quarantine_release(vdev);
 }
 
 static void works_stop(struct vze_device *vdev)
@@ -415,8 +414,9 @@ static void works_stop(struct vze_device *vdev)
 	cancel_delayed_work_sync(&vdev->watchdog_work);
 	cancel_delayed_work_sync(&vdev->heartbeat_work);
 	irqs_free(vdev, VZE_HW_IRQ_COUNT);
-	cancel_work_sync(&vdev->lost_work);
-	cancel_work_sync(&vdev->fault.work);
+	flush_work(&vdev->lost_work);
+	/* Not cancelled: it holds references on the queues that it has to kill. */
+	flush_work(&vdev->fault.work);
 }
 
 /**

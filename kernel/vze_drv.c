@@ -217,8 +217,6 @@ static void __exit vze_exit(void)
 	pci_unregister_driver(&vze_pci_driver);
 	vze_queue_module_exit();
 	vze_memory_module_exit();
-	/* Fences are freed by RCU callbacks of this module. */
-	rcu_barrier();
 }
 
 module_init(vze_init);

@@ -21,19 +21,14 @@ static const char *vze_fence_timeline_name(struct dma_fence *fence)
 	return "vze-queue";
 }
 
-static void vze_fence_free_rcu(struct rcu_head *head)
-{
-	struct dma_fence *base = container_of(head, struct dma_fence, rcu);
-
-	kfree(to_vze_fence(base));
-	/* Module exit waits for the RCU callbacks, this one included. */
-	module_put(THIS_MODULE);
-}
-
 static void vze_fence_release(struct dma_fence *base)
 {
 	vze_fence_put(to_vze_fence(base)->gate);
-	call_rcu(&base->rcu, vze_fence_free_rcu);
+	/* Unloading waits for RCU readers before this code goes. */
+	rcu_read_lock();
+	dma_fence_free(base);
+	module_put(THIS_MODULE);
+	rcu_read_unlock();
 }
 
 static const struct dma_fence_ops vze_fence_ops = {

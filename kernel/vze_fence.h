@@ -13,7 +13,7 @@
  * module, so that it may outlive the queue, the file and the device.
  */
 struct vze_fence {
-	/** @base: the fence */
+	/** @base: the fence; first, for it is freed as a bare one */
 	struct dma_fence base;
 	/** @lock: lock of @base */
 	spinlock_t lock;

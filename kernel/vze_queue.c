@@ -26,6 +26,7 @@
 #include "vze_drv.h"
 #include "vze_fault.h"
 #include "vze_fence.h"
+#include "vze_quarantine.h"
 #include "vze_queue.h"
 #include "vze_trace.h"
 #include "vze_vm.h"
@@ -112,20 +113,29 @@ static int ring_prepare(struct vze_device *vdev, u32 hw_id)
 }
 
 /**
- * vze_queues_free_rings() - free the memory of all rings
- * @vdev: device that has been reset: it uses no ring and no address space any more
+ * vze_queues_give_rings() - let go of the memory of all rings
+ * @vdev: device whose hardware was shut off
+ * @unused: the device acknowledged its reset; otherwise the pages are quarantined
  */
-void vze_queues_free_rings(struct vze_device *vdev)
+void vze_queues_give_rings(struct vze_device *vdev, bool unused)
 {
+	LIST_HEAD(quarantine);
 	u32 hw_id, i;
 
 	for (hw_id = 0; hw_id < vdev->ident.num_queues; hw_id++) {
 		for (i = 0; i < VZE_RING_PAGES; i++) {
-			if (vdev->rings[hw_id].pages[i])
-				__free_page(vdev->rings[hw_id].pages[i]);
+			struct page *page = vdev->rings[hw_id].pages[i];
+
+			if (!page)
+				continue;
+			if (unused)
+				__free_page(page);
+			else
+				list_add_tail(&page->lru, &quarantine);
 			vdev->rings[hw_id].pages[i] = NULL;
 		}
 	}
+	vze_quarantine_tables(vdev, &quarantine);
 }
 
 /**
@@ -150,10 +160,7 @@ int vze_queues_init(struct vze_device *vdev)
 
 /**
  * vze_queues_fini() - free the tables
- * @vdev: device without queues
- *
- * Rings that were not freed by vze_queues_free_rings() are left to the device for good:
- * it was lost, and nothing proves that it does not read them any more.
+ * @vdev: device without queues and rings
  */
 void vze_queues_fini(struct vze_device *vdev)
 {
@@ -542,6 +549,25 @@ static bool queue_is_stuck(struct vze_queue *queue, unsigned int limit)
 	return ++queue->stuck >= limit;
 }
 
+/*
+ * Does the device say that a job is complete, and no interrupt came? Nothing is to rely on
+ * this: it is reported, and put right only so that nobody waits for ever.
+ */
+static bool queue_is_late(struct vze_queue *queue, unsigned int limit)
+{
+	struct vze_fence *first;
+	bool late;
+
+	spin_lock_irq(&queue->lock);
+	first = list_first_entry_or_null(&queue->jobs, struct vze_fence, link);
+	late = queue->hw_alive && first && first->first &&
+	       first->last <= READ_ONCE(queue->hw->seqno);
+	spin_unlock_irq(&queue->lock);
+
+	queue->late = late ? queue->late + 1 : 0;
+	return queue->late >= limit;
+}
+
 /**
  * vze_queues_watchdog() - one look at all queues
  * @vdev: device
@@ -559,6 +585,11 @@ void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit)
 
 		if (!queue)
 			continue;
+		if (queue_is_late(queue, limit)) {
+			atomic_inc(&vdev->lost_irqs);
+			drm_err(&vdev->drm, "the interrupt of queue %u did not come\n", hw_id);
+			vze_queue_retire(queue);
+		}
 		if (queue_is_stuck(queue, limit)) {
 			drm_info(&vdev->drm, "queue %u hangs and is stopped\n", hw_id);
 			vze_queue_kill(queue, -ETIME);

@@ -99,6 +99,8 @@ struct vze_queue {
 	u64 progress;
 	/** @stuck: watchdog periods without progress while running, watchdog only */
 	unsigned int stuck;
+	/** @late: watchdog periods in which a job was complete and not retired, watchdog only */
+	unsigned int late;
 	/** @busy_ns: device time, once the hardware queue was given back; protected by @lock */
 	u64 busy_ns;
 	/** @release_work: ends it; the last reference may go in a worker of @sched */
@@ -112,7 +114,7 @@ struct vze_hw_ring_entry *vze_ring_entry(const struct vze_ring *ring, u32 index)
 
 int vze_queues_init(struct vze_device *vdev);
 void vze_queues_fini(struct vze_device *vdev);
-void vze_queues_free_rings(struct vze_device *vdev);
+void vze_queues_give_rings(struct vze_device *vdev, bool unused);
 void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit);
 void vze_queues_irq(struct vze_device *vdev);
 void vze_queues_kill_all(struct vze_device *vdev, int error);

@@ -24,9 +24,6 @@ static int sync_add_wait(struct drm_file *file, const struct drm_vze_sync *arg,
 	ret = drm_syncobj_find_fence(file, arg->handle, arg->point, 0, &sync->fence);
 	if (ret)
 		return ret;
-	/* A point whose fence has been collected already. */
-	if (!sync->fence)
-		sync->fence = dma_fence_get_stub();
 	syncs->num_waits++;
 	return 0;
 }
