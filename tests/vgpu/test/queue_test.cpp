@@ -139,9 +139,10 @@ TEST_F(Queues, ALongTransferDoesNotHoldUpManyShortOnes) {
     std::vector<uint64_t> seqnos;
     for (uint32_t id = 1; id < 65; id++)
         queues.push_back(&create_queue(id, 1, 2));
-    for (DriverQueue* queue : queues)
-        seqnos.push_back(
-            submit(*queue, Batch().copy(kDataVa + (40 << 20), kDataVa + (41 << 20), 64)));
+    for (DriverQueue* queue : queues) {
+        const uint64_t to = kDataVa + (40 << 20) + queue->id * 64;
+        seqnos.push_back(submit(*queue, Batch().copy(to, kDataVa + (41 << 20), 64)));
+    }
     for (size_t i = 0; i < queues.size(); i++)
         ASSERT_TRUE(wait_done(*queues[i], seqnos[i]));
     EXPECT_LT(load_acquire(device->bar().queue(0).seqno), last);
