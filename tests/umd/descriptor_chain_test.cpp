@@ -116,14 +116,17 @@ TEST_F(DescriptorChain, TypesOfOtherCallsAreInvalid) {
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, allocDevice(&physical));
 }
 
-TEST_F(DescriptorChain, LongChains) {
-    std::vector<Unknown> chain(1000);
+TEST_F(DescriptorChain, LongChainsAndCycles) {
+    std::vector<Unknown> chain(40);
     auto external = importDesc(memory_.get(), 2 * kPage);
     for (size_t i = 0; i < chain.size(); i++)
         chain[i] =
             unknownDesc(i + 1 < chain.size() ? static_cast<const void*>(&chain[i + 1]) : &external);
     EXPECT_OK(allocHost(chain.data()));
     EXPECT_TRUE(imported_);
+    // A chain without an end is told apart from a long one.
+    chain.back().pNext = &chain[3];
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, allocHost(chain.data()));
 }
 
 TEST_F(DescriptorChain, CompressionHint) {

@@ -35,7 +35,7 @@ TEST_F(MemFree, OnlyTheBaseOfALiveAllocation) {
         ASSERT_NE(nullptr, pointer);
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer + 1));
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer + kPage));
-        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer + 2 * kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer + 2 * kPage - 1));
         EXPECT_OK(zeMemFree(context_, buffer.release()));
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer));
     }

@@ -40,7 +40,7 @@ TEST_F(PhysicalMem, CreateErrors) {
     EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
               zePhysicalMemCreate(context_, device_, &desc, &handle));
     desc.size = kPage + 1;
-    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
               zePhysicalMemCreate(context_, device_, &desc, &handle));
     desc.size = kPage;
     desc.flags = 4;

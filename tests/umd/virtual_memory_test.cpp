@@ -265,7 +265,7 @@ TEST_F(VirtualMemory, MapErrors) {
     };
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER, map(nullptr, page_, 0));
     EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, map(reservation.get(), 0, 0));
-    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, map(reservation.get(), page_ + 1, 0));
+    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, map(reservation.get(), page_ + 1, 0));
     EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, map(reservation.bytes() + 1, page_, 0));
     EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, map(reservation.get(), page_, 1));
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,

@@ -79,6 +79,9 @@ bool initDriver() {
         state.driver = nullptr;
         return false;
     }
+    // The driver's own context comes with its first use and stays: that is no leak of the first
+    // user.
+    zeDriverGetDefaultContext(state.driver);
     return true;
 }
 
