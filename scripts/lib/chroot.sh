@@ -9,6 +9,7 @@ in_tree() {
     in_tree_with "$VZE_TOP" "$@"
 }
 
+# With IN_TREE_HEADERS=DIR, DIR is at /mnt/headers: what modules of a kernel without a tree are built against.
 # in_tree_with DIR TREE COMMAND...: the same with DIR, instead of this checkout, at /vze.
 in_tree_with() {
     local top=$1 tree=$2
@@ -16,11 +17,12 @@ in_tree_with() {
     need_root
     # shellcheck disable=SC2016 # the inner shell expands these
     unshare --mount --propagation private bash -euc '
-        tree=$1 top=$2
-        shift 2
+        tree=$1 top=$2 headers=$3
+        shift 3
         mount --bind "$tree" "$tree"
         mount -o remount,bind,ro "$tree"
         mount --bind "$top" "$tree/vze"
+        [ -z "$headers" ] || mount --bind "$headers" "$tree/mnt/headers"
         mount -t tmpfs -o mode=1777 tmp "$tree/tmp"
         mount -t tmpfs -o mode=0700 root "$tree/root"
         mount -t proc proc "$tree/proc"
@@ -29,5 +31,5 @@ in_tree_with() {
         exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
             chroot "$tree" sh -c "cd /vze && exec \"\$@\"" sh "$@"
-    ' in_tree "$tree" "$top" "$@"
+    ' in_tree "$tree" "$top" "${IN_TREE_HEADERS:-}" "$@"
 }

@@ -60,12 +60,13 @@ run_logged() {
 }
 
 # The kernels that the project is tested on, oldest first. The name is the version's first two numbers.
+# Beside them there is "sanitize", the kernel of scripts/lib/sanitize_kernel.sh.
 VZE_KERNELS=(6.12 7.2)
 
 check_kernel_name() {
     local k
-    for k in "${VZE_KERNELS[@]}"; do
+    for k in "${VZE_KERNELS[@]}" sanitize; do
         [ "$k" != "$1" ] || return 0
     done
-    die "unknown kernel '$1' (known: ${VZE_KERNELS[*]})"
+    die "unknown kernel '$1' (known: ${VZE_KERNELS[*]} sanitize)"
 }

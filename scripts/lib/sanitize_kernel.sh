@@ -46,7 +46,7 @@ in_work() {
 }
 
 make_sanitize_kernel() {
-    local dir=$1 work=$1.work log=$VZE_CACHE_DIR/log/sanitize-kernel.log source release total pid done
+    local dir=$1 work=$1.work log=$VZE_CACHE_DIR/log/sanitize-kernel.log source release total pid compiled
     rm -rf --one-file-system "$work"
     mkdir -p "$work"
     step "unpacking $KERNEL_SOURCE_PACKAGE"
@@ -69,8 +69,8 @@ make_sanitize_kernel() {
     pid=$!
     while kill -0 "$pid" 2>/dev/null; do
         sleep 10
-        done=$(grep -cE '^ +(CC|AS|AR|LD)' "$log" || true)
-        step "  $done of about $total files"
+        compiled=$(grep -cE '^ +(CC|AS|AR|LD)' "$log" || true)
+        step "  $compiled of about $total files"
     done
     wait "$pid" || {
         tail -n 30 "$log" >&2
@@ -85,6 +85,7 @@ make_sanitize_kernel() {
     cp "$source/.config" "$dir/boot/config-$release"
     cp "$source"/modules.builtin* "$dir/usr/lib/modules/$release/"
     : >"$dir/usr/lib/modules/$release/modules.order"
+    depmod -b "$dir/usr" "$release"
     run_logged "$log" in_work "$source" env srctree=. SRCARCH=x86 KCONFIG_CONFIG=.config CC=gcc HOSTCC=gcc MAKE=make \
         scripts/package/install-extmod-build extmod
     cp -a "$source/extmod/." "$dir/usr/lib/modules/$release/build/"

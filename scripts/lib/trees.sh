@@ -58,7 +58,11 @@ tree_recipe() {
 }
 
 tree_path() {
-    artefact_path "tree-$1" "$(tree_recipe "$1")"
+    if [ "$1" = sanitize ]; then
+        sanitize_kernel_path
+    else
+        artefact_path "tree-$1" "$(tree_recipe "$1")"
+    fi
 }
 
 kernel_tools_recipe() {
@@ -187,3 +191,6 @@ make_kernel_tools() {
     rm -rf "$work"
     [ -x "$dir/scripts/checkpatch.pl" ] || die "$KERNEL_SOURCE_PACKAGE has no scripts/checkpatch.pl"
 }
+
+# shellcheck source=scripts/lib/sanitize_kernel.sh
+. "$VZE_TOP/scripts/lib/sanitize_kernel.sh"

@@ -381,3 +381,13 @@ int64_t vze_deadline(unsigned int ms)
 {
 	return now_ns() + ms * 1000000LL;
 }
+
+void vze_log_test(const char *fixture, const char *name)
+{
+	FILE *log = fopen("/dev/kmsg", "w");
+
+	if (!log)
+		return;
+	fprintf(log, "vze-test: %s %s.%s\n", program_invocation_short_name, fixture, name);
+	fclose(log);
+}

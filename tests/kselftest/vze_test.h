@@ -222,6 +222,8 @@ int vze_memfd(size_t size);
 /* Load and store of one word: 0, or the signal that it raised as -SIGBUS, -SIGSEGV. */
 int vze_peek(const volatile void *addr, uint64_t *value);
 int vze_poke(volatile void *addr, uint64_t value);
+/* Names the test in the kernel log, so that a report there can be told from which test it came. */
+void vze_log_test(const char *fixture, const char *name);
 /* VMAs of this process that lie in a range of addresses. */
 int vze_count_vmas(const void *start, size_t size);
 
@@ -230,6 +232,7 @@ int vze_count_vmas(const void *start, size_t size);
 #define VZE_SETUP_GPUS(gpu, index, gpus) do {				\
 	const char *reason = vze_cannot_run(gpus);			\
 									\
+	vze_log_test(_metadata->fixture->name, _metadata->name);	\
 	if (reason)							\
 		SKIP(return, "%s", reason);				\
 	ASSERT_EQ(0, vze_gpu_open(gpu, index));				\

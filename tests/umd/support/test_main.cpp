@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include <time.h>
@@ -32,7 +33,10 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
 
     static Figures take() { return {deviceCounts(), pinnedBytes(), openDescriptors()}; }
 
-    void OnTestStart(const ::testing::TestInfo&) override {
+    void OnTestStart(const ::testing::TestInfo& test) override {
+        // A report in the kernel log can then be told from which test it came.
+        std::ofstream("/dev/kmsg") << "vze-test: " << test.test_suite_name() << "." << test.name()
+                                   << std::endl;
         // The driver opens its devices once; that is no leak of the first test.
         initDriver();
         before_ = take();
