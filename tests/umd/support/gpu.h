@@ -32,8 +32,9 @@ bool hasExtension(const std::string& name);
 /** True in the runs where the loader looks into each handle: there a null handle never reaches the
  * driver. */
 bool loaderInterceptsHandles();
-/** True when the validation layer answers some bad arguments before the driver. */
-bool validationLayerActive();
+/** True when the validation layer answers bad arguments, and structures without a type, before the
+ * driver. */
+bool parameterValidationActive();
 
 /** Empty, read-write descriptors with their stype set. */
 ze_device_mem_alloc_desc_t deviceDesc(const void* next = nullptr, uint32_t flags = 0);

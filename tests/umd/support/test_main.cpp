@@ -35,8 +35,8 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
 
     void OnTestStart(const ::testing::TestInfo& test) override {
         // A report in the kernel log can then be told from which test it came.
-        std::ofstream("/dev/kmsg") << "vze-test: " << test.test_suite_name() << "." << test.name()
-                                   << std::endl;
+        std::ofstream("/dev/kmsg")
+            << "vze-test: " << test.test_suite_name() << "." << test.name() << std::endl;
         // The driver opens its devices once; that is no leak of the first test.
         initDriver();
         before_ = take();
