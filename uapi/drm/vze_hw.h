@@ -255,7 +255,10 @@ struct vze_hw_window {
 /*
  * The device takes entries in order and completes them in order. For each it
  * writes @result (and @out), then moves vze_hw_regs.ctrl_head and raises
- * %VZE_HW_IRQ_CTRL. At most %VZE_HW_CTRL_ENTRIES entries may be outstanding.
+ * %VZE_HW_IRQ_CTRL. At most %VZE_HW_CTRL_ENTRIES entries may be outstanding; a
+ * tail that claims more is a %VZE_HW_FAULT_BAD_RING of queue 0xffffffff, and
+ * nothing is executed until it is right. Unused ids, arguments and padding are
+ * zero, else the result is %VZE_HW_RESULT_BAD_ARGUMENT.
  */
 #define VZE_HW_CTRL_NOP			0
 /* id = asid, arg[0] = guest-physical address of the root table */
@@ -270,7 +273,9 @@ struct vze_hw_window {
 #define VZE_HW_CTRL_TLB_INVALIDATE	3
 /*
  * id = queue, arg[0] = asid, arg[1] = virtual address of the ring in address
- * space 0, arg[2] = number of ring entries (a power of two, 2..4096)
+ * space 0, 8-byte aligned, arg[2] = number of ring entries (a power of two,
+ * 2..4096). The head starts at 0; entries up to the tail that stands in
+ * vze_hw_queue.ring_tail are executed at once.
  */
 #define VZE_HW_CTRL_QUEUE_CREATE	4
 /* id = queue. Stops it like a reset first. */
@@ -557,7 +562,9 @@ struct vze_hw_fault {
 
 /*
  * 64-bit words at %VZE_HW_COUNTERS_OFFSET, written by the device at least once
- * in 100 ms and before every completion of a control command.
+ * in 100 ms and before every completion of a control command. All only grow.
+ * BYTES_* are bytes of transfers and words that really moved; RESOLVES and
+ * PAGES_COMPRESSED count pages that became plain and compressed.
  */
 enum vze_hw_counter {
 	VZE_HW_COUNTER_BYTES_READ,

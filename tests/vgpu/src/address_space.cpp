@@ -19,9 +19,9 @@ bool permits(const Leaf& leaf, Access access) {
 
 } // namespace
 
-AddressSpaces::AddressSpaces(const PhysicalMemory& memory, std::span<const vze_hw_window> windows,
-                             uint64_t features)
-    : walker_(memory, features), windows_(windows),
+AddressSpaces::AddressSpaces(const PhysicalMemory& memory, PageCompression& compression,
+                             std::span<const vze_hw_window> windows, uint64_t features)
+    : walker_(memory, features), compression_(compression), windows_(windows),
       strict_((features & VZE_HW_FEATURE_STRICT) != 0),
       spaces_(std::make_unique<Space[]>(VZE_HW_MAX_ADDRESS_SPACES)) {}
 

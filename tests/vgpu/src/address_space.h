@@ -3,6 +3,7 @@
 
 #include "engine.h"
 #include "in_flight.h"
+#include "page_compression.h"
 #include "page_walker.h"
 #include "tlb.h"
 
@@ -39,8 +40,8 @@ struct Fault {
  */
 class AddressSpaces {
 public:
-    AddressSpaces(const PhysicalMemory& memory, std::span<const vze_hw_window> windows,
-                  uint64_t features);
+    AddressSpaces(const PhysicalMemory& memory, PageCompression& compression,
+                  std::span<const vze_hw_window> windows, uint64_t features);
 
     /** Makes @p asid translate by the table at @p root. False when the root cannot be one. */
     bool create(uint32_t asid, uint64_t root);
@@ -73,6 +74,7 @@ private:
     void report_stale(uint32_t asid, uint64_t va, const Leaf& cached, const Walk& found) const;
 
     PageWalker walker_;
+    PageCompression& compression_;
     std::span<const vze_hw_window> windows_;
     bool strict_;
     Tlb tlb_;
@@ -87,6 +89,9 @@ struct Run {
     uint64_t size = 0; ///< contiguous bytes from there, 0 when @ref fault says why not
     uint64_t pte = 0;
     Fault fault;
+
+    /** Whether the state of the pages decides what the bytes mean: see memory_access.h. */
+    bool compressible() const { return (pte & VZE_HW_PTE_COMPRESSIBLE) != 0; }
 };
 
 /**
@@ -109,6 +114,7 @@ public:
     Run translate(uint64_t va, uint64_t size, Access access);
 
     Engine& engine() const { return engine_; }
+    PageCompression& compression() const { return spaces_.compression_; }
 
 private:
     AddressSpaces& spaces_;

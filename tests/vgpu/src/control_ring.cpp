@@ -125,8 +125,7 @@ uint32_t ControlRing::execute(const vze_hw_ctrl_entry& entry, uint64_t& out, Eng
         if (entry.arg[1] > bar_.vram().size() || entry.arg[0] > bar_.vram().size() ||
             !page_range(entry.arg[0], entry.arg[0] + entry.arg[1], bar_.vram().size()))
             return VZE_HW_RESULT_BAD_ARGUMENT;
-        // No page is ever compressed without VZE_HW_FEATURE_COMPRESSION.
-        engine.counters.add(VZE_HW_COUNTER_RESOLVES, 1);
+        compression_.resolve(bar_.vram().data() + entry.arg[0], entry.arg[1], engine.counters);
         return VZE_HW_RESULT_OK;
     case VZE_HW_CTRL_READ_CLOCK:
         out = device_clock();

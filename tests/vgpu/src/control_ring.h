@@ -6,6 +6,7 @@
 #include "device_counters.h"
 #include "event_lines.h"
 #include "fault_ring.h"
+#include "page_compression.h"
 #include "queue_scheduler.h"
 #include "wait_list.h"
 
@@ -16,10 +17,11 @@ namespace vgpu {
 /** Executes the control ring, in order, on one thread. */
 class ControlRing {
 public:
-    ControlRing(Bar& bar, AddressSpaces& spaces, QueueScheduler& scheduler, WaitList& waits,
-                Counters& counters, const EventLines& lines, FaultRing& faults)
-        : bar_(bar), spaces_(spaces), scheduler_(scheduler), waits_(waits), counters_(counters),
-          lines_(lines), faults_(faults) {}
+    ControlRing(Bar& bar, PageCompression& compression, AddressSpaces& spaces,
+                QueueScheduler& scheduler, WaitList& waits, Counters& counters,
+                const EventLines& lines, FaultRing& faults)
+        : bar_(bar), compression_(compression), spaces_(spaces), scheduler_(scheduler),
+          waits_(waits), counters_(counters), lines_(lines), faults_(faults) {}
 
     /**
      * Executes and completes all entries up to the tail. A tail that claims more outstanding
@@ -39,6 +41,7 @@ private:
     uint32_t create_queue(const vze_hw_ctrl_entry& entry);
 
     Bar& bar_;
+    PageCompression& compression_;
     AddressSpaces& spaces_;
     QueueScheduler& scheduler_;
     WaitList& waits_;

@@ -24,7 +24,8 @@ unsigned pool_size(const DeviceOptions& options) {
 }
 
 uint64_t features(const DeviceOptions& options) {
-    return options.strict ? VZE_HW_FEATURE_STRICT : 0;
+    return (options.strict ? VZE_HW_FEATURE_STRICT : 0) |
+           (options.compression ? VZE_HW_FEATURE_COMPRESSION : 0);
 }
 
 BarLayout layout(const DeviceOptions& options) {
@@ -39,10 +40,11 @@ BarLayout layout(const DeviceOptions& options) {
 
 Device::Device(const DeviceOptions& options)
     : bar_(layout(options)), end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), memory_(bar_.vram()),
-      spaces_(memory_, bar_.windows(), features(options)), waits_(spaces_), faults_(bar_, lines_),
+      compression_(bar_.vram()), spaces_(memory_, compression_, bar_.windows(), features(options)),
+      waits_(spaces_), faults_(bar_, lines_),
       runner_(bar_, spaces_, lines_, faults_, waits_, pool_size(options)),
       scheduler_(bar_, waits_, runner_, options.num_queues),
-      control_(bar_, spaces_, scheduler_, waits_, counters_, lines_, faults_),
+      control_(bar_, compression_, spaces_, scheduler_, waits_, counters_, lines_, faults_),
       pool_engines_(pool_size(options)) {
     if (!end_.valid())
         throw std::system_error(errno, std::generic_category(), "eventfd");

@@ -7,6 +7,7 @@
 #include "device_counters.h"
 #include "event_lines.h"
 #include "fault_ring.h"
+#include "page_compression.h"
 #include "physical_memory.h"
 #include "queue_runner.h"
 #include "queue_scheduler.h"
@@ -28,6 +29,7 @@ struct DeviceOptions {
     uint32_t num_queues = VZE_HW_MAX_QUEUES;
     uint32_t pool_engines = 0; ///< 0: one per processor, at least 2
     bool strict = false;       ///< compare every TLB hit with the tables
+    bool compression = true;   ///< allow compressible leaves
     std::string name = "vze virtual GPU";
 };
 
@@ -66,6 +68,7 @@ private:
     EventLines lines_;
     FileDescriptor end_; ///< readable when the threads shall end
     PhysicalMemory memory_;
+    PageCompression compression_;
     Counters counters_;
     AddressSpaces spaces_;
     WaitList waits_;

@@ -11,7 +11,8 @@ void move_bytes(std::byte* dst, const std::byte* src, size_t size) {
 }
 
 FillPattern::FillPattern(std::span<const std::byte> pattern, uint64_t size,
-                         std::span<std::byte> scratch) {
+                         std::span<std::byte> scratch)
+    : unit_(pattern) {
     const size_t unit = pattern.size();
     const size_t most = scratch.size() / unit - 1;
     const size_t repeats = std::min<uint64_t>(most, (size + unit - 1) / unit);

@@ -22,10 +22,14 @@ public:
      */
     FillPattern(std::span<const std::byte> pattern, uint64_t size, std::span<std::byte> scratch);
 
+    /** One repetition. */
+    std::span<const std::byte> unit() const { return unit_; }
+
     /** Fills @p size bytes, starting with byte @p phase (below the pattern's size). */
     void write(std::byte* dst, size_t size, uint64_t phase) const;
 
 private:
+    std::span<const std::byte> unit_;
     std::span<const std::byte> tile_; ///< whole repetitions, plus one more for the phase
     size_t stride_ = 0;               ///< whole repetitions in bytes
 };

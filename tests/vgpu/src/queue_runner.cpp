@@ -3,11 +3,11 @@
 
 #include "command_decoder.h"
 #include "device_clock.h"
+#include "memory_access.h"
 #include "semaphore_word.h"
 #include "shared_word.h"
 
 #include <array>
-#include <cstring>
 
 namespace vgpu {
 namespace {
@@ -22,7 +22,7 @@ Fault read_memory(Section& section, uint64_t va, void* to, uint64_t size) {
         const Run run = section.translate(va, size, Access::kFetch);
         if (run.fault)
             return run.fault;
-        std::memcpy(out, run.host, run.size);
+        read_run(section, out, run);
         out += run.size;
         va += run.size;
         size -= run.size;
@@ -228,8 +228,10 @@ QueueRunner::Step QueueRunner::execute_semaphore(Queue& queue, Engine& engine) {
     {
         Section section(spaces_, engine, queue.asid);
         word = section.translate(command.address, sizeof(uint64_t), Access::kWrite);
-        if (!word.fault)
+        if (!word.fault) {
+            make_plain(section, word);
             write_word(command, word.host);
+        }
     }
     if (word.fault)
         return fail(queue, engine, word.fault, command.opcode);
@@ -251,9 +253,11 @@ QueueRunner::Step QueueRunner::execute_wait(Queue& queue, Engine& engine) {
         {
             Section section(spaces_, engine, queue.asid);
             word = section.translate(command.address, sizeof(uint64_t), Access::kRead);
-            queue.wait_done =
-                !word.fault &&
-                wait_fulfilled(command.wait_op, load_semaphore(word.host), command.value);
+            if (!word.fault) {
+                make_plain(section, word);
+                queue.wait_done =
+                    wait_fulfilled(command.wait_op, load_semaphore(word.host), command.value);
+            }
         }
         if (word.fault)
             return fail(queue, engine, word.fault, command.opcode);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "transfer.h"
 
+#include "memory_access.h"
 #include "move_bytes.h"
 
 #include <algorithm>
@@ -131,9 +132,7 @@ Fault Transfer::copy(Section& section, uint64_t dst, uint64_t src, uint64_t size
         const Run to = section.translate(dst, from.size, Access::kWrite);
         if (to.fault)
             return to.fault;
-        move_bytes(to.host, from.host, to.size);
-        section.engine().counters.add(VZE_HW_COUNTER_BYTES_READ, to.size);
-        section.engine().counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, to.size);
+        copy_run(section, to, from);
         dst += to.size;
         src += to.size;
         size -= to.size;
@@ -149,8 +148,7 @@ Fault Transfer::fill(Section& section, uint64_t dst, uint64_t size, uint64_t pha
         const Run to = section.translate(dst, size, Access::kWrite);
         if (to.fault)
             return to.fault;
-        pattern.write(to.host, to.size, phase);
-        section.engine().counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, to.size);
+        fill_run(section, to, pattern, phase);
         phase = (phase + to.size) % command_.pattern_size;
         dst += to.size;
         size -= to.size;

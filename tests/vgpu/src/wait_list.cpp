@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "wait_list.h"
 
+#include "memory_access.h"
 #include "semaphore_word.h"
 
 #include <algorithm>
@@ -37,8 +38,11 @@ void WaitList::evaluate_if(Select&& select, Engine& engine) {
                 return false;
             Section section(spaces_, engine, wait.asid);
             const Run word = section.translate(wait.address, sizeof(uint64_t), Access::kRead);
-            const bool fulfilled =
-                !word.fault && wait_fulfilled(wait.op, load_semaphore(word.host), wait.operand);
+            bool fulfilled = false;
+            if (!word.fault) {
+                make_plain(section, word);
+                fulfilled = wait_fulfilled(wait.op, load_semaphore(word.host), wait.operand);
+            }
             wait.host = word.host;
             if (word.fault || fulfilled)
                 woken.push_back({wait.queue, wait.park, fulfilled});

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "memory_access.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vgpu {
+namespace {
+
+constexpr uint64_t kPage = VZE_HW_PAGE_SIZE;
+
+/** Both memories are mapped page by page: the offset in a page is that of the host address. */
+uint64_t offset_in_page(const std::byte* at) {
+    return reinterpret_cast<uintptr_t>(at) & (kPage - 1);
+}
+
+uint64_t to_page_end(const std::byte* at) {
+    return kPage - offset_in_page(at);
+}
+
+/** Bytes from @p at, at most @p size, that stand in plain pages. */
+uint64_t plain_bytes(PageCompression& compression, const Run& run, const std::byte* at,
+                     uint64_t size) {
+    if (!run.compressible())
+        return size;
+    uint64_t plain = 0;
+    while (plain < size && !compression.compressed(at + plain))
+        plain += to_page_end(at + plain);
+    return std::min(plain, size);
+}
+
+/** Prepares @p size bytes within one page of a compressible leaf for being overwritten. */
+void prepare(Section& section, std::byte* at, uint64_t size) {
+    if (size == kPage)
+        section.compression().discard(at);
+    else
+        section.compression().resolve(at, size, section.engine().counters);
+}
+
+void count(Section& section, uint64_t read, uint64_t written) {
+    section.engine().counters.add(VZE_HW_COUNTER_BYTES_READ, read);
+    section.engine().counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, written);
+}
+
+} // namespace
+
+void copy_run(Section& section, const Run& to, const Run& from) {
+    PageCompression& compression = section.compression();
+
+    for (uint64_t done = 0; done < to.size;) {
+        std::byte* const dst = to.host + done;
+        const std::byte* const src = from.host + done;
+        const uint64_t left = to.size - done;
+        const uint64_t plain =
+            plain_bytes(compression, to, dst, plain_bytes(compression, from, src, left));
+        if (plain != 0) {
+            move_bytes(dst, src, plain);
+            count(section, plain, plain);
+            done += plain;
+            continue;
+        }
+        const uint64_t piece = std::min({left, to_page_end(dst), to_page_end(src)});
+        const PagePattern pattern = from.compressible() ? compression.pattern(src) : PagePattern{};
+        done += piece;
+        if (pattern.size != 0 && to.compressible() && piece == kPage) {
+            count(section, pattern.size, 0);
+            compression.store(dst, pattern, section.engine().counters);
+            continue;
+        }
+        if (to.compressible())
+            prepare(section, dst, piece);
+        if (pattern.size != 0)
+            pattern.expand(dst, offset_in_page(src), piece);
+        else
+            move_bytes(dst, src, piece);
+        count(section, pattern.size != 0 ? pattern.size : piece, piece);
+    }
+}
+
+void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint64_t phase) {
+    if (!to.compressible()) {
+        pattern.write(to.host, to.size, phase);
+        count(section, 0, to.size);
+        return;
+    }
+    for (uint64_t done = 0; done < to.size;) {
+        std::byte* const dst = to.host + done;
+        const uint64_t piece = std::min(to.size - done, to_page_end(dst));
+        const uint64_t at = (phase + done) % pattern.unit().size();
+        if (piece == kPage) {
+            section.compression().store(dst, PagePattern::rotated(pattern.unit(), at),
+                                        section.engine().counters);
+        } else {
+            prepare(section, dst, piece);
+            pattern.write(dst, piece, at);
+            count(section, 0, piece);
+        }
+        done += piece;
+    }
+}
+
+void read_run(Section& section, std::byte* to, const Run& from) {
+    for (uint64_t done = 0; done < from.size;) {
+        const std::byte* const src = from.host + done;
+        const uint64_t piece = std::min(from.size - done, to_page_end(src));
+        const PagePattern pattern =
+            from.compressible() ? section.compression().pattern(src) : PagePattern{};
+        if (pattern.size != 0)
+            pattern.expand(to + done, offset_in_page(src), piece);
+        else
+            std::memcpy(to + done, src, piece);
+        done += piece;
+    }
+}
+
+void make_plain(Section& section, const Run& run) {
+    if (run.compressible())
+        section.compression().resolve(run.host, run.size, section.engine().counters);
+}
+
+} // namespace vgpu
