@@ -269,8 +269,15 @@ static void heartbeat_work(struct work_struct *work)
 	u64 heartbeat = READ_ONCE(vdev->regs->heartbeat);
 	unsigned int limit = max(READ_ONCE(vze_heartbeat_timeout_ms) / HEARTBEAT_PERIOD_MS, 2U);
 
-	if (READ_ONCE(vdev->regs->device_state) == VZE_HW_STATE_STOPPED) {
+	switch (READ_ONCE(vdev->regs->device_state)) {
+	case VZE_HW_STATE_STARTING:
+	case VZE_HW_STATE_RUNNING:
+		break;
+	case VZE_HW_STATE_STOPPED:
 		vze_device_lost(vdev, "its process ended");
+		return;
+	default:
+		vze_device_lost(vdev, "its registers read as nonsense");
 		return;
 	}
 	if (heartbeat != vdev->heartbeat_last) {
@@ -477,6 +484,9 @@ err_master:
  */
 void vze_device_stop(struct vze_device *vdev)
 {
+	/* Pulled out: do not wait for the heartbeat to say so. */
+	if (!pci_device_is_present(vdev->pdev))
+		vze_device_lost(vdev, "it was removed");
 	vze_queues_kill_all(vdev, -ENODEV);
 	hw_shut_off(vdev);
 	works_stop(vdev);
