@@ -10,6 +10,7 @@
 #include "core/ipc_handle.h"
 #include "core/log.h"
 #include "core/result.h"
+#include "kmd/fork.h"
 
 namespace vze {
 
@@ -305,6 +306,8 @@ ze_result_t Context::openIpcHandle(Device& device, const ze_ipc_mem_handle_t& da
 }
 
 ze_result_t Context::closeIpcHandle(const void* ptr) {
+    if (kmd::openedBeforeFork())
+        return failErrno(EPERM, "the process was forked after the driver was opened");
     std::unique_ptr<Allocation> owned;
     {
         std::lock_guard lock(m_mutex);

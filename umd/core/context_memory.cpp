@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/log.h"
 #include "core/result.h"
+#include "kmd/fork.h"
 
 namespace vze {
 
@@ -298,6 +299,8 @@ ze_result_t Context::failNotBase(const void* ptr) const {
 }
 
 ze_result_t Context::free(void* ptr, FreePolicy policy) {
+    if (kmd::openedBeforeFork())
+        return failErrno(EPERM, "the process was forked after the driver was opened");
     Allocation* allocation = nullptr;
     {
         std::lock_guard lock(m_mutex);

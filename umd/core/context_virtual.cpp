@@ -12,6 +12,7 @@
 #include "core/context.h"
 #include "core/log.h"
 #include "core/result.h"
+#include "kmd/fork.h"
 
 namespace vze {
 
@@ -69,6 +70,8 @@ ze_result_t Context::createPhysical(Device* device, size_t size, const AllocOpti
 }
 
 ze_result_t Context::destroyPhysical(ze_physical_mem_handle_t handle) {
+    if (kmd::openedBeforeFork())
+        return failErrno(EPERM, "the process was forked after the driver was opened");
     std::shared_ptr<PhysicalMemory> memory;
     {
         std::lock_guard lock(m_mutex);
@@ -124,6 +127,8 @@ ze_result_t Context::findReservation(const void* ptr, size_t size,
 }
 
 ze_result_t Context::unreserve(const void* ptr, size_t size) {
+    if (kmd::openedBeforeFork())
+        return failErrno(EPERM, "the process was forked after the driver was opened");
     std::lock_guard virtualLock(m_virtualMutex);
     auto it = m_reservations.map().find(toAddress(ptr));
     if (it == m_reservations.map().end())
@@ -288,6 +293,8 @@ ze_result_t Context::map(const void* ptr, size_t size,
 }
 
 ze_result_t Context::unmap(const void* ptr, size_t size) {
+    if (kmd::openedBeforeFork())
+        return failErrno(EPERM, "the process was forked after the driver was opened");
     std::lock_guard virtualLock(m_virtualMutex);
     ReservationTable::Map::iterator it;
     const ze_result_t result = findReservation(ptr, size, it);

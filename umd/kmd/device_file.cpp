@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "kmd/fork.h"
 
 namespace vze::kmd {
 
@@ -25,6 +26,8 @@ namespace {
 // Counts forks between the first ancestor and this process. An open file is valid in the process that
 // opened it, which is the one with the same count.
 std::atomic<unsigned> forkGeneration{0};
+// The count when the last device was opened.
+std::atomic<unsigned> openGeneration{0};
 
 void countFork() {
     forkGeneration.fetch_add(1, std::memory_order_relaxed);
@@ -137,9 +140,16 @@ int DeviceFile::open(const NodeInfo& node, std::unique_ptr<DeviceFile>& out) {
 
 DeviceFile::DeviceFile(UniqueFd fd, std::string path)
     : m_fd(std::move(fd)), m_path(std::move(path)),
-      m_forkGeneration(forkGeneration.load(std::memory_order_relaxed)) {}
+      m_forkGeneration(forkGeneration.load(std::memory_order_relaxed)) {
+    openGeneration.store(m_forkGeneration, std::memory_order_relaxed);
+}
 
 DeviceFile::~DeviceFile() = default;
+
+bool openedBeforeFork() noexcept {
+    return openGeneration.load(std::memory_order_relaxed) !=
+           forkGeneration.load(std::memory_order_relaxed);
+}
 
 int DeviceFile::call(unsigned long request, void* argument) {
     if (m_forkGeneration != forkGeneration.load(std::memory_order_relaxed))
