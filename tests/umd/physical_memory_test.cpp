@@ -80,7 +80,7 @@ TEST_F(PhysicalMem, NewObjectsAreZero) {
 TEST_F(PhysicalMem, HostObjectsAreSeenByTheCpu) {
     // A null device is good for host memory, where it can reach the driver at all.
     ze_device_handle_t device =
-        loaderInterceptsHandles() || validationLayerActive() ? device_ : nullptr;
+        loaderInterceptsHandles() || parameterValidationActive() ? device_ : nullptr;
     PhysicalMemory object(context_, device, 4 * kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
     ASSERT_NE(nullptr, object.get());
     Reservation reservation(context_, 8 * kPage);

@@ -111,8 +111,8 @@ bool loaderInterceptsHandles() {
     return environmentIsSet("ZE_ENABLE_LOADER_INTERCEPT");
 }
 
-bool validationLayerActive() {
-    return environmentIsSet("ZE_ENABLE_VALIDATION_LAYER");
+bool parameterValidationActive() {
+    return environmentIsSet("ZE_ENABLE_PARAMETER_VALIDATION");
 }
 
 ze_device_mem_alloc_desc_t deviceDesc(const void* next, uint32_t flags) {
