@@ -113,7 +113,8 @@ ze_result_t Append::source(const char* argument, const void* ptr, size_t size, u
 
 ze_result_t Append::destination(const char* argument, void* ptr, size_t size, uint64_t& address) {
     // Nobody may see the completion before finish() has written the bytes.
-    if (m_list.synchronous() && m_events.signal == nullptr && mayStage(ptr, size)) {
+    if (m_list.synchronous() && m_events.signal == nullptr && mayStage(ptr, size) &&
+        !m_list.context().meetsReadOnlyImport(ptr, size)) {
         if (HostVisibleBlock* block = m_recording->scratch(size); block != nullptr) {
             m_lateWrite = {.ptr = ptr, .from = block->cpu, .size = size};
             address = block->address;

@@ -111,6 +111,10 @@ public:
         return m_map.find(reinterpret_cast<uintptr_t>(ptr), out);
     }
 
+    /// Whether a page of the range belongs to an import that the device may only read: no other way to
+    /// the same page may let it write.
+    bool meetsReadOnlyImport(const void* ptr, size_t size) const;
+
     /// Where @p device reaches [ptr, ptr + size): the same address for memory of this context (USM,
     /// imports, reservations), otherwise a transient import. INVALID_ARGUMENT when it is neither (not
     /// user memory, VRAM of another device); OUT_OF_HOST_MEMORY at the locked-memory limit.

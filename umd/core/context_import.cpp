@@ -191,6 +191,22 @@ ze_result_t Context::bindTransient(Device& device, uint32_t gem, uint64_t offset
     return ZE_RESULT_SUCCESS;
 }
 
+bool Context::meetsReadOnlyImport(const void* ptr, size_t size) const {
+    const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
+    const uint64_t base = start & ~(kPage - 1);
+    const uint64_t end = start + size;
+    AllocationView view;
+    std::lock_guard lock(m_mutex);
+    // Page by page only where something is imported at all: imports may hide parts of each other.
+    if (!m_map.overlaps(base, end - base, &view))
+        return false;
+    for (uint64_t page = base; page < end; page += kPage) {
+        if (m_map.find(page, view) && view.readOnly)
+            return true;
+    }
+    return false;
+}
+
 ze_result_t Context::importTransient(Device& device, const void* ptr, size_t size,
                                      bool deviceWrites, TransientImport& out) {
     const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
@@ -202,6 +218,10 @@ ze_result_t Context::importTransient(Device& device, const void* ptr, size_t siz
     if (isDriverAddress(base, length))
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                     "[%p, +0x%zx) has memory of this driver that is not part of the context", ptr,
+                    size);
+    if (deviceWrites && meetsReadOnlyImport(ptr, size))
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                    "[%p, +0x%zx) has a page of an import that the device may only read", ptr,
                     size);
     uint32_t gem = 0;
     const auto* memory = reinterpret_cast<const void*>(base);
