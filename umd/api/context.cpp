@@ -66,8 +66,9 @@ ze_result_t ZE_APICALL zeContextCreateEx(ze_driver_handle_t hDriver, const ze_co
         VZE_CHECK_HANDLE(driver, hDriver);
         VZE_CHECK_POINTER(desc);
         VZE_CHECK_POINTER(phContext);
-        if (numDevices != 0)
-            VZE_CHECK_POINTER(phDevices);
+        if (numDevices != 0 && phDevices == nullptr)
+            return fail(ZE_RESULT_ERROR_INVALID_SIZE, "numDevices is %u, and phDevices is null",
+                        numDevices);
         if ((desc->flags & ~static_cast<uint32_t>(ZE_CONTEXT_FLAG_TBD)) != 0)
             return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "desc->flags: unknown bits in 0x%x",
                         desc->flags);
