@@ -44,7 +44,7 @@ void count(Section& section, uint64_t read, uint64_t written) {
 
 } // namespace
 
-void copy_run(Section& section, const Run& to, const Run& from) {
+void copy_run(Section& section, const Run& to, const Run& from, Stores stores) {
     PageCompression& compression = section.compression();
 
     for (uint64_t done = 0; done < to.size;) {
@@ -54,7 +54,7 @@ void copy_run(Section& section, const Run& to, const Run& from) {
         const uint64_t plain =
             plain_bytes(compression, to, dst, plain_bytes(compression, from, src, left));
         if (plain != 0) {
-            move_bytes(dst, src, plain);
+            move_bytes(dst, src, plain, stores);
             count(section, plain, plain);
             done += plain;
             continue;
@@ -72,14 +72,15 @@ void copy_run(Section& section, const Run& to, const Run& from) {
         if (pattern.size != 0)
             pattern.expand(dst, offset_in_page(src), piece);
         else
-            move_bytes(dst, src, piece);
+            move_bytes(dst, src, piece, stores);
         count(section, pattern.size != 0 ? pattern.size : piece, piece);
     }
 }
 
-void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint64_t phase) {
+void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint64_t phase,
+              Stores stores) {
     if (!to.compressible()) {
-        pattern.write(to.host, to.size, phase);
+        pattern.write(to.host, to.size, phase, stores);
         count(section, 0, to.size);
         return;
     }
@@ -92,7 +93,7 @@ void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint6
                                         section.engine().counters);
         } else {
             prepare(section, dst, piece);
-            pattern.write(dst, piece, at);
+            pattern.write(dst, piece, at, stores);
             count(section, 0, piece);
         }
         done += piece;

@@ -12,10 +12,11 @@
 namespace vgpu {
 
 /** Copies @p to.size bytes; @p from has at least as many. */
-void copy_run(Section& section, const Run& to, const Run& from);
+void copy_run(Section& section, const Run& to, const Run& from, Stores stores);
 
 /** Fills @p to with @p pattern, starting with its byte @p phase. */
-void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint64_t phase);
+void fill_run(Section& section, const Run& to, const FillPattern& pattern, uint64_t phase,
+              Stores stores);
 
 /** Copies @p from into the device's own memory. */
 void read_run(Section& section, std::byte* to, const Run& from);

@@ -4,10 +4,53 @@
 #include <algorithm>
 #include <cstring>
 
-namespace vgpu {
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-void move_bytes(std::byte* dst, const std::byte* src, size_t size) {
+namespace vgpu {
+namespace {
+
+constexpr size_t kLine = 64;
+
+/**
+ * Copies with stores that do not fetch the destination's lines first: a third less traffic, which
+ * is what bounds a copy that is larger than the caches.
+ */
+void stream(std::byte* dst, const std::byte* src, size_t size) {
+#if defined(__SSE2__)
+    const size_t head = (kLine - (reinterpret_cast<uintptr_t>(dst) & (kLine - 1))) & (kLine - 1);
+    std::memmove(dst, src, head);
+    dst += head;
+    src += head;
+    size -= head;
+    for (; size >= kLine; size -= kLine) {
+        const auto* from = reinterpret_cast<const __m128i*>(src);
+        auto* to = reinterpret_cast<__m128i*>(dst);
+        const __m128i a = _mm_loadu_si128(from);
+        const __m128i b = _mm_loadu_si128(from + 1);
+        const __m128i c = _mm_loadu_si128(from + 2);
+        const __m128i d = _mm_loadu_si128(from + 3);
+        _mm_stream_si128(to, a);
+        _mm_stream_si128(to + 1, b);
+        _mm_stream_si128(to + 2, c);
+        _mm_stream_si128(to + 3, d);
+        dst += kLine;
+        src += kLine;
+    }
+    // Streaming stores are not ordered by the release that announces the end of the job.
+    _mm_sfence();
+#endif
     std::memmove(dst, src, size);
+}
+
+} // namespace
+
+void move_bytes(std::byte* dst, const std::byte* src, size_t size, Stores stores) {
+    if (stores == Stores::kStreamed && size >= 2 * kLine)
+        stream(dst, src, size);
+    else
+        std::memmove(dst, src, size);
 }
 
 FillPattern::FillPattern(std::span<const std::byte> pattern, uint64_t size,
@@ -29,10 +72,10 @@ FillPattern::FillPattern(std::span<const std::byte> pattern, uint64_t size,
     tile_ = scratch.first(stride_ + unit);
 }
 
-void FillPattern::write(std::byte* dst, size_t size, uint64_t phase) const {
+void FillPattern::write(std::byte* dst, size_t size, uint64_t phase, Stores stores) const {
     while (size > 0) {
         const size_t piece = std::min(size, stride_);
-        std::memcpy(dst, tile_.data() + phase, piece);
+        move_bytes(dst, tile_.data() + phase, piece, stores);
         dst += piece;
         size -= piece;
     }

@@ -7,10 +7,15 @@
 
 namespace vgpu {
 
+/** How bytes are written: into the caches, or past them when nobody reads them soon. */
+enum class Stores { kCached, kStreamed };
+
 /**
- * Copies @p size bytes at the speed of memory. The ranges may overlap; both lie inside one leaf.
+ * Copies @p size bytes at the speed of memory. The ranges may overlap, which gives undefined
+ * contents within the destination. Streamed bytes are visible like all others when the call
+ * returns.
  */
-void move_bytes(std::byte* dst, const std::byte* src, size_t size);
+void move_bytes(std::byte* dst, const std::byte* src, size_t size, Stores stores);
 
 /** A pattern repeated often enough that it can be written in long pieces. */
 class FillPattern {
@@ -26,7 +31,7 @@ public:
     std::span<const std::byte> unit() const { return unit_; }
 
     /** Fills @p size bytes, starting with byte @p phase (below the pattern's size). */
-    void write(std::byte* dst, size_t size, uint64_t phase) const;
+    void write(std::byte* dst, size_t size, uint64_t phase, Stores stores) const;
 
 private:
     std::span<const std::byte> unit_;

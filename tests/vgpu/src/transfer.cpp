@@ -14,6 +14,8 @@ constexpr uint64_t kVaEnd = 1ULL << VZE_HW_VA_BITS;
 /** Up to here splitting costs more than it gains. */
 constexpr uint64_t kWhole = 512ULL << 10;
 constexpr uint64_t kLeastChunk = 256ULL << 10;
+/** From here on a transfer would only push everything else out of the caches. */
+constexpr uint64_t kStreamed = 4ULL << 20;
 /** Bounds a section's page walks when rows are short. */
 constexpr uint64_t kMaxRows = 1024;
 
@@ -31,7 +33,8 @@ Fault linear_range(uint64_t va, uint64_t size, Access access) {
 
 } // namespace
 
-Transfer::Transfer(const Command& command, unsigned engines) : command_(command) {
+Transfer::Transfer(const Command& command, unsigned engines)
+    : command_(command), stores_(command.size >= kStreamed ? Stores::kStreamed : Stores::kCached) {
     const uint64_t share = std::bit_floor(std::max<uint64_t>(1, command.size / (4 * engines)));
 
     chunk_bytes_ = command.size <= kWhole ? Section::kMaxBytes
@@ -132,7 +135,7 @@ Fault Transfer::copy(Section& section, uint64_t dst, uint64_t src, uint64_t size
         const Run to = section.translate(dst, from.size, Access::kWrite);
         if (to.fault)
             return to.fault;
-        copy_run(section, to, from);
+        copy_run(section, to, from, stores_);
         dst += to.size;
         src += to.size;
         size -= to.size;
@@ -148,7 +151,7 @@ Fault Transfer::fill(Section& section, uint64_t dst, uint64_t size, uint64_t pha
         const Run to = section.translate(dst, size, Access::kWrite);
         if (to.fault)
             return to.fault;
-        fill_run(section, to, pattern, phase);
+        fill_run(section, to, pattern, phase, stores_);
         phase = (phase + to.size) % command_.pattern_size;
         dst += to.size;
         size -= to.size;

@@ -3,6 +3,7 @@
 
 #include "address_space.h"
 #include "command_decoder.h"
+#include "move_bytes.h"
 
 #include <cstdint>
 
@@ -40,6 +41,7 @@ private:
     Fault fill(Section& section, uint64_t dst, uint64_t size, uint64_t phase) const;
 
     Command command_;
+    Stores stores_ = Stores::kCached;
     uint64_t chunk_bytes_ = 0;    ///< linear: distance of chunk boundaries in the destination
     uint64_t rows_ = 0;           ///< region: rows in all
     uint64_t rows_per_chunk_ = 0; ///< region: 0 when a row is longer than a chunk
