@@ -278,6 +278,7 @@ static int bind_run(struct vze_bind *bind, struct drm_file *file, bool async)
 
 	for (i = 0; !ret && i < bind->num_ops; i++)
 		ret = vze_bind_prepare_op(bind, file, &bind->ops[i]);
+	vze_bind_prepared(bind);
 	if (ret) {
 		vze_fence_free(bind->fence);
 		vze_syncs_cleanup(&syncs);

@@ -30,11 +30,20 @@ static int bind_add_range(struct vze_bind *bind, const struct vze_pt_range *rang
 	return vze_pt_reserve(&bind->vm->pt, &bind->update, range);
 }
 
+static struct vze_vma *bind_vma(struct vze_bind *bind)
+{
+	if (bind->num_ops == 1)
+		return vze_vma_alloc();
+	if (!bind->num_ready)
+		bind->num_ready = vze_vma_alloc_bulk(ARRAY_SIZE(bind->ready), bind->ready);
+	return bind->num_ready ? bind->ready[--bind->num_ready] : NULL;
+}
+
 /* The new mapping holds its own reference on @obj. */
 static int bind_insert(struct vze_bind *bind, u64 addr, u64 range, struct drm_gem_object *obj,
 		       u64 offset, u32 flags)
 {
-	struct vze_vma *vma = vze_vma_alloc();
+	struct vze_vma *vma = bind_vma(bind);
 	int ret;
 
 	if (!vma)
@@ -122,6 +131,21 @@ int vze_bind_step_unmap(struct drm_gpuva_op *op, void *priv)
 }
 
 /**
+ * vze_bind_prepared() - all operations are prepared, or one could not be
+ * @bind: bind
+ *
+ * Gives back what only preparing needed.
+ */
+void vze_bind_prepared(struct vze_bind *bind)
+{
+	if (bind->bo)
+		drm_gem_object_put(&bind->bo->base);
+	bind->bo = NULL;
+	while (bind->num_ready)
+		vze_vma_free(bind->ready[--bind->num_ready]);
+}
+
+/**
  * vze_bind_undo() - put the tree back as it was before the bind
  * @bind: bind, prepared up to any point
  */
@@ -206,7 +230,10 @@ int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr,
 
 	bind->flags = flags;
 	bind->touched = false;
-	ret = vze_gpuvm_sm_map(&bind->vm->base, bind, addr, range, &bo->base, offset);
+	if (drm_gpuvm_interval_empty(&bind->vm->base, addr, range))
+		ret = bind_insert(bind, addr, range, &bo->base, offset, flags);
+	else
+		ret = vze_gpuvm_sm_map(&bind->vm->base, bind, addr, range, &bo->base, offset);
 	if (ret)
 		return ret;
 	return change.bo || bind->touched ? bind_add_range(bind, &change) : 0;
@@ -215,14 +242,17 @@ int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr,
 static int prepare_map(struct vze_bind *bind, struct drm_file *file,
 		       const struct drm_vze_bind_op *op)
 {
-	struct vze_gem *bo = vze_gem_lookup(file, op->handle);
-	int ret;
-
-	if (!bo)
-		return -ENOENT;
-	ret = vze_bind_prepare_object(bind, bo, op->addr, op->range, op->offset, op->flags);
-	drm_gem_object_put(&bo->base);
-	return ret;
+	/* Many pieces of one object in a row are common. */
+	if (!bind->bo || bind->handle != op->handle) {
+		if (bind->bo)
+			drm_gem_object_put(&bind->bo->base);
+		bind->bo = vze_gem_lookup(file, op->handle);
+		bind->handle = op->handle;
+		if (!bind->bo)
+			return -ENOENT;
+	}
+	return vze_bind_prepare_object(bind, bind->bo, op->addr, op->range, op->offset,
+				       op->flags);
 }
 
 static int prepare_unmap(struct vze_bind *bind, const struct drm_vze_bind_op *op)

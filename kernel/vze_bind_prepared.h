@@ -42,6 +42,14 @@ struct vze_bind {
 	u32 flags;
 	/** @touched: the operation at hand replaces something that the device may know */
 	bool touched;
+	/** @bo: object that was looked up last, with a reference, or NULL */
+	struct vze_gem *bo;
+	/** @handle: its handle */
+	u32 handle;
+	/** @num_ready: number of @ready */
+	u32 num_ready;
+	/** @ready: mappings allocated in advance, for binds of many operations */
+	void *ready[16];
 	/** @single: @ops of a bind of one operation */
 	struct drm_vze_bind_op single;
 	/** @start: lowest address of all operations */
@@ -90,6 +98,7 @@ int vze_bind_prepare_op(struct vze_bind *bind, struct drm_file *file,
 			const struct drm_vze_bind_op *op);
 int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr, u64 range,
 			    u64 offset, u32 flags);
+void vze_bind_prepared(struct vze_bind *bind);
 void vze_bind_undo(struct vze_bind *bind);
 void vze_bind_settle(struct vze_bind *bind);
 void vze_bind_free_removed(struct vze_bind *bind);

@@ -89,8 +89,12 @@ int vze_pages_add(struct vze_pages *pages, struct page **list, unsigned long num
 	unsigned long i;
 	int ret;
 
-	for (i = 1; i < num && page_to_pfn(list[i]) == pfn + i; i++)
-		;
+	/* The last page nearly always tells. If it fits, pointers say the same as frames. */
+	i = 1;
+	if (page_to_pfn(list[num - 1]) == pfn + num - 1) {
+		while (i < num && list[i] == list[0] + i)
+			i++;
+	}
 	if (i == num)
 		return vze_pages_add_contiguous(pages, list[0], num);
 

@@ -88,6 +88,12 @@ struct vze_pt_update {
 	unsigned int need;
 	/** @counted: per level, entry (address >> shift) last counted in @need */
 	u64 counted[VZE_HW_LEVELS - 1];
+	/** @reserved: 2 MiB region whose small leaves were reserved last */
+	u64 reserved;
+	/** @written: 2 MiB region of @written_table */
+	u64 written;
+	/** @written_table: level 0 table that was written last, or NULL */
+	struct page *written_table;
 	/** @hazard_start: earlier changes may put large leaves from here on ... */
 	u64 hazard_start;
 	/** @hazard_end: ... up to here, where a table that exists now may then be gone */

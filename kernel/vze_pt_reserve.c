@@ -21,6 +21,7 @@ void vze_pt_update_init(struct vze_pt *pt, struct vze_pt_update *update)
 	INIT_LIST_HEAD(&update->spare);
 	INIT_LIST_HEAD(&update->freed);
 	memset(update->counted, 0xff, sizeof(update->counted));
+	update->reserved = U64_MAX;
 	update->hazard_start = U64_MAX;
 	update->built_start = U64_MAX;
 	update->touch_start = U64_MAX;
@@ -152,9 +153,14 @@ int vze_pt_run_reserve(struct vze_pt *pt, struct vze_pt_update *update, u64 va,
 		int level = leaf_level(va, &run);
 		u64 size = leaf_stretch(va, &run, level);
 
-		ret = path_reserve(pt, update, va, level, size >> VZE_HW_LEVEL_SHIFT(level));
-		if (ret)
-			return ret;
+		/* Many small changes often meet the same table. */
+		if (level || update->reserved != va >> VZE_HW_LEVEL_SHIFT(1)) {
+			ret = path_reserve(pt, update, va, level,
+					   size >> VZE_HW_LEVEL_SHIFT(level));
+			if (ret)
+				return ret;
+			update->reserved = level ? U64_MAX : va >> VZE_HW_LEVEL_SHIFT(1);
+		}
 		if (level) {
 			range_add(&update->hazard_start, &update->hazard_end, va, va + size);
 			/* What was counted may have to be split once more. */

@@ -59,6 +59,8 @@ static struct page *table_get(struct vze_pt *pt, struct vze_pt_update *update, u
 	struct page *table = pt->root, *next;
 	int at;
 
+	if (!level && update->written_table && update->written == va >> VZE_HW_LEVEL_SHIFT(1))
+		return update->written_table;
 	for (at = VZE_PT_ROOT_LEVEL; at > level; at--) {
 		u64 *entry = table_entries(table) + level_index(va, at);
 
@@ -76,6 +78,10 @@ static struct page *table_get(struct vze_pt *pt, struct vze_pt_update *update, u
 			next = entry_table(*entry);
 		}
 		table = next;
+	}
+	if (!level) {
+		update->written = va >> VZE_HW_LEVEL_SHIFT(1);
+		update->written_table = table;
 	}
 	return table;
 }
@@ -111,6 +117,7 @@ static void map_larger(struct vze_pt *pt, struct vze_pt_update *update, struct p
 	u64 entry = addr | bits | VZE_HW_PTE_LEAF;
 	unsigned int i;
 
+	update->written_table = NULL;
 	for (i = 0; i < num; i++, entry += level_size(level)) {
 		u64 old = entries[i];
 
@@ -237,6 +244,7 @@ static void table_clear(struct vze_pt *pt, struct vze_pt_update *update, struct 
 void vze_pt_write_clear(struct vze_pt *pt, struct vze_pt_update *update, u64 start, u64 end,
 			bool drop)
 {
+	update->written_table = NULL;
 	table_clear(pt, update, pt->root, VZE_PT_ROOT_LEVEL, start, end, drop);
 }
 

@@ -40,6 +40,18 @@ struct vze_vma *vze_vma_alloc(void)
 }
 
 /**
+ * vze_vma_alloc_bulk() - memory for several mappings
+ * @num: how many
+ * @vmas: result
+ *
+ * Return: @num, all zeroed, or 0.
+ */
+u32 vze_vma_alloc_bulk(u32 num, void **vmas)
+{
+	return kmem_cache_alloc_bulk(vma_cache, GFP_KERNEL_ACCOUNT | __GFP_ZERO, num, vmas);
+}
+
+/**
  * vze_vma_free() - give a mapping and its reference on the object back
  * @vma: mapping that is in no tree, and that the device has forgotten
  *

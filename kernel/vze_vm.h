@@ -99,6 +99,7 @@ static inline struct vze_vma *to_vze_vma(struct drm_gpuva *base)
 }
 
 struct vze_vma *vze_vma_alloc(void);
+u32 vze_vma_alloc_bulk(u32 num, void **vmas);
 void vze_vma_free(struct vze_vma *vma);
 
 /* Who uses the address space (queues). The last put tears it down; may sleep. */
