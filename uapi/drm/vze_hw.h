@@ -200,7 +200,7 @@ struct vze_hw_regs {
  */
 #define VZE_HW_PTE_PRESENT		(1ULL << 0)
 #define VZE_HW_PTE_WRITABLE		(1ULL << 1) /* leaves only */
-#define VZE_HW_PTE_VRAM			(1ULL << 2) /* leaves only: address is an offset into VRAM */
+#define VZE_HW_PTE_VRAM			(1ULL << 2) /* leaves: address is an offset into VRAM */
 #define VZE_HW_PTE_COMPRESSIBLE		(1ULL << 3) /* leaves in VRAM only */
 #define VZE_HW_PTE_LEAF			(1ULL << 7) /* at levels 1 and 2; zero at level 0 */
 #define VZE_HW_PTE_ADDR_MASK		0x000ffffffffff000ULL
