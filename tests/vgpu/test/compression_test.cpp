@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "test_device.h"
 
+#include <algorithm>
 #include <random>
 #include <thread>
 
