@@ -88,6 +88,11 @@ static bool path_walk(struct vze_pt *pt, struct vze_pt_update *update, u64 va, i
 	}
 	for (at = VZE_PT_ROOT_LEVEL; at > level; at--) {
 		entry = table_entries(table) + level_index(va, at);
+		if (entry_present(*entry) && entry_is_leaf(*entry, at)) {
+			for (below = at; below > level; below--)
+				need_count(update, va, below);
+			return true;
+		}
 		if (!entry_present(*entry)) {
 			if (!num)
 				return true;
@@ -99,10 +104,6 @@ static bool path_walk(struct vze_pt *pt, struct vze_pt_update *update, u64 va, i
 			range_add(&update->built_start, &update->built_end,
 				  round_down(va, level_size(at)),
 				  round_down(va, level_size(at)) + level_size(at));
-		} else if (entry_is_leaf(*entry, at)) {
-			for (below = at; below > level; below--)
-				need_count(update, va, below);
-			return true;
 		} else {
 			next = entry_table(*entry);
 		}

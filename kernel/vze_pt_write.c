@@ -111,7 +111,7 @@ static void map_small(struct vze_pt *pt, struct page *table, unsigned int index,
 }
 
 static void map_larger(struct vze_pt *pt, struct vze_pt_update *update, struct page *table,
-		      int level, unsigned int index, u64 addr, unsigned int num, u64 bits)
+		       int level, unsigned int index, u64 addr, unsigned int num, u64 bits)
 {
 	u64 *entries = table_entries(table) + index;
 	u64 entry = addr | bits | VZE_HW_PTE_LEAF;
@@ -154,7 +154,7 @@ void vze_pt_write_run(struct vze_pt *pt, struct vze_pt_update *update, u64 va, s
 			return;
 		if (level)
 			map_larger(pt, update, table, level, level_index(va, level), run.addr, num,
-				  bits);
+				   bits);
 		else
 			map_small(pt, table, level_index(va, 0), &run, num, bits);
 		va += size;
