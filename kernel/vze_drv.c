@@ -112,6 +112,17 @@ static const struct file_operations vze_fops = {
 	.fop_flags = FOP_UNSIGNED_OFFSET,
 };
 
+/**
+ * vze_is_drm_file() - is it an open file of a vze device?
+ * @file: any open file
+ *
+ * Return: true if its private_data is a struct drm_file of this driver.
+ */
+bool vze_is_drm_file(const struct file *file)
+{
+	return file->f_op == &vze_fops;
+}
+
 static const struct drm_driver vze_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE | DRIVER_GEM_GPUVA,

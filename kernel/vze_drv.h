@@ -7,6 +7,7 @@
 struct drm_device;
 struct drm_file;
 struct drm_printer;
+struct file;
 struct vze_device;
 
 /* Module parameters. */
@@ -20,6 +21,7 @@ int vze_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vze_fence_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vze_fence_wake_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
+bool vze_is_drm_file(const struct file *file);
 void vze_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 
 #endif /* _VZE_DRV_H_ */

@@ -9,6 +9,8 @@
  */
 
 #include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -18,6 +20,7 @@
 #include <linux/uaccess.h>
 
 #include "vze_device.h"
+#include "vze_drv.h"
 #include "vze_gem.h"
 #include "vze_userptr.h"
 
@@ -30,13 +33,20 @@ MODULE_PARM_DESC(userptr_max_metadata,
 static atomic64_t metadata_used;
 
 /**
- * struct vze_userptr - pinned user memory
+ * struct vze_pin - pinned user memory
+ *
+ * Objects of several devices may have it: it is pinned and charged once. Constant
+ * after its creation.
  */
-struct vze_userptr {
-	/** @base: object; first */
-	struct vze_gem base;
+struct vze_pin {
+	/** @ref: one for each object */
+	struct kref ref;
+	/** @vdev: in whose books the pages are; holds a reference on its drm_device */
+	struct vze_device *vdev;
 	/** @addr: address in @mm at creation */
 	u64 addr;
+	/** @readonly: pinned for reading only */
+	bool readonly;
 	/** @pages: the pinned pages; index is the virtual page number */
 	struct vze_pages pages;
 	/** @mm: who was charged in pinned_vm; held by mmgrab() */
@@ -49,12 +59,22 @@ struct vze_userptr {
 	u64 metadata;
 };
 
+/**
+ * struct vze_userptr - pinned user memory as an object of one device
+ */
+struct vze_userptr {
+	/** @base: object; first */
+	struct vze_gem base;
+	/** @pin: the pages, with a reference; NULL only while it is made */
+	struct vze_pin *pin;
+};
+
 static struct vze_userptr *to_vze_userptr(const struct vze_gem *bo)
 {
 	return container_of(bo, struct vze_userptr, base);
 }
 
-static int metadata_reserve(struct vze_userptr *uptr, unsigned long num)
+static int metadata_reserve(struct vze_pin *pin, unsigned long num)
 {
 	u64 limit = READ_ONCE(userptr_max_metadata);
 	u64 bytes = vze_pages_estimate(num);
@@ -65,11 +85,11 @@ static int metadata_reserve(struct vze_userptr *uptr, unsigned long num)
 		atomic64_sub(bytes, &metadata_used);
 		return -E2BIG;
 	}
-	uptr->metadata = bytes;
+	pin->metadata = bytes;
 	return 0;
 }
 
-static int pages_charge(struct vze_userptr *uptr, unsigned long num)
+static int pages_charge(struct vze_pin *pin, unsigned long num)
 {
 	if (!capable(CAP_IPC_LOCK)) {
 		struct user_struct *user = current_user();
@@ -80,24 +100,24 @@ static int pages_charge(struct vze_userptr *uptr, unsigned long num)
 			if (num > limit || old > limit - num)
 				return -EDQUOT;
 		} while (!atomic_long_try_cmpxchg(&user->locked_vm, &old, old + num));
-		uptr->user = get_uid(user);
+		pin->user = get_uid(user);
 	}
 	mmgrab(current->mm);
-	uptr->mm = current->mm;
-	uptr->charged = num;
-	atomic64_add(num, &uptr->mm->pinned_vm);
+	pin->mm = current->mm;
+	pin->charged = num;
+	atomic64_add(num, &pin->mm->pinned_vm);
 	return 0;
 }
 
-static void pages_uncharge(struct vze_userptr *uptr)
+static void pages_uncharge(struct vze_pin *pin)
 {
-	if (uptr->mm) {
-		atomic64_sub(uptr->charged, &uptr->mm->pinned_vm);
-		mmdrop(uptr->mm);
+	if (pin->mm) {
+		atomic64_sub(pin->charged, &pin->mm->pinned_vm);
+		mmdrop(pin->mm);
 	}
-	if (uptr->user) {
-		atomic_long_sub(uptr->charged, &uptr->user->locked_vm);
-		free_uid(uptr->user);
+	if (pin->user) {
+		atomic_long_sub(pin->charged, &pin->user->locked_vm);
+		free_uid(pin->user);
 	}
 }
 
@@ -149,10 +169,10 @@ static int pin_error(long ret)
  * Pins slot by slot: a slot is 2 MiB at most, so that a fatal signal ends the import at
  * once and nobody waits for the CPU.
  */
-static int pages_pin(struct vze_userptr *uptr, unsigned int gup_flags)
+static int pages_pin(struct vze_pin *pin, unsigned int gup_flags)
 {
-	struct vze_pages *pages = &uptr->pages;
-	atomic64_t *pinned = &vze_gem_device(&uptr->base)->counts.pinned_pages;
+	struct vze_pages *pages = &pin->pages;
+	atomic64_t *pinned = &pin->vdev->counts.pinned_pages;
 	struct page **list;
 	int ret = 0;
 
@@ -220,28 +240,73 @@ static void unpin_scattered(phys_addr_t *addrs, unsigned long num, void *data)
 	atomic64_sub(num, context->pinned);
 }
 
-static void pages_unpin(struct vze_userptr *uptr)
+static void pages_unpin(struct vze_pin *pin)
 {
 	struct unpin_context context = {
-		.pinned = &vze_gem_device(&uptr->base)->counts.pinned_pages,
-		.dirty = !(uptr->base.flags & VZE_GEM_READONLY),
+		.pinned = &pin->vdev->counts.pinned_pages,
+		.dirty = !pin->readonly,
 	};
 
-	vze_pages_drain(&uptr->pages, unpin_contiguous, unpin_scattered, &context);
+	vze_pages_drain(&pin->pages, unpin_contiguous, unpin_scattered, &context);
+}
+
+static void pin_release(struct kref *ref)
+{
+	struct vze_pin *pin = container_of(ref, struct vze_pin, ref);
+
+	pages_unpin(pin);
+	pages_uncharge(pin);
+	atomic64_sub(pin->metadata, &metadata_used);
+	drm_dev_put(&pin->vdev->drm);
+	kfree(pin);
+}
+
+static void pin_put(struct vze_pin *pin)
+{
+	kref_put(&pin->ref, pin_release);
+}
+
+static struct vze_pin *pin_create(struct vze_device *vdev, u64 addr, u64 size, bool readonly)
+{
+	unsigned long num = size >> PAGE_SHIFT;
+	struct vze_pin *pin;
+	int ret;
+
+	pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
+	if (!pin)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&pin->ref);
+	drm_dev_get(&vdev->drm);
+	pin->vdev = vdev;
+	pin->addr = addr;
+	pin->readonly = readonly;
+	vze_pages_init(&pin->pages, addr >> PAGE_SHIFT, num);
+
+	ret = metadata_reserve(pin, num);
+	if (!ret)
+		ret = pages_charge(pin, num);
+	if (!ret)
+		ret = vmas_check(current->mm, addr, addr + size);
+	if (!ret)
+		ret = pages_pin(pin, FOLL_LONGTERM | (readonly ? 0 : FOLL_WRITE));
+	if (ret) {
+		pin_put(pin);
+		return ERR_PTR(ret);
+	}
+	return pin;
 }
 
 static void userptr_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
 {
-	vze_pages_run(&to_vze_userptr(bo)->pages, offset, max, run);
+	vze_pages_run(&to_vze_userptr(bo)->pin->pages, offset, max, run);
 }
 
 static void userptr_release(struct vze_gem *bo)
 {
 	struct vze_userptr *uptr = to_vze_userptr(bo);
 
-	pages_unpin(uptr);
-	pages_uncharge(uptr);
-	atomic64_sub(uptr->metadata, &metadata_used);
+	if (uptr->pin)
+		pin_put(uptr->pin);
 	atomic64_dec(&vze_gem_device(bo)->counts.userptrs);
 }
 
@@ -264,7 +329,7 @@ static const struct drm_gem_object_funcs userptr_funcs = {
  */
 u64 vze_userptr_address(const struct vze_gem *bo)
 {
-	return bo->placement == DRM_VZE_PLACEMENT_USERPTR ? to_vze_userptr(bo)->addr : 0;
+	return bo->placement == DRM_VZE_PLACEMENT_USERPTR ? to_vze_userptr(bo)->pin->addr : 0;
 }
 
 /**
@@ -276,38 +341,75 @@ u64 vze_userptr_address(const struct vze_gem *bo)
 bool vze_userptr_is_foreign(const struct vze_gem *bo)
 {
 	return bo->placement == DRM_VZE_PLACEMENT_USERPTR &&
-	       to_vze_userptr(bo)->mm != current->mm;
+	       to_vze_userptr(bo)->pin->mm != current->mm;
 }
 
-static struct vze_gem *userptr_create(struct vze_device *vdev, u64 addr, u64 size, u32 flags)
+/* The pages that an object of another file of this process has, if they are the same memory. */
+static struct vze_pin *pin_of_source(const struct drm_vze_gem_userptr *args, bool readonly)
 {
-	bool readonly = flags & DRM_VZE_USERPTR_READONLY;
-	unsigned long num = size >> PAGE_SHIFT;
+	struct drm_gem_object *obj;
+	struct vze_pin *pin;
+	struct vze_gem *bo;
+	struct file *file;
+
+	file = fget(args->source_fd);
+	if (!file)
+		return ERR_PTR(-EBADF);
+	if (!vze_is_drm_file(file)) {
+		pin = ERR_PTR(-EINVAL);
+		goto out_file;
+	}
+	/* The file keeps the object's device. */
+	obj = drm_gem_object_lookup(file->private_data, args->source_handle);
+	if (!obj) {
+		pin = ERR_PTR(-ENOENT);
+		goto out_file;
+	}
+
+	bo = to_vze_gem(obj);
+	if (bo->placement != DRM_VZE_PLACEMENT_USERPTR) {
+		pin = ERR_PTR(-EINVAL);
+	} else {
+		pin = to_vze_userptr(bo)->pin;
+		if (pin->mm != current->mm)
+			pin = ERR_PTR(-EPERM);
+		else if (pin->addr != args->addr || obj->size != args->size ||
+			 pin->readonly != readonly)
+			pin = ERR_PTR(-EINVAL);
+		else
+			kref_get(&pin->ref);
+	}
+	drm_gem_object_put(obj);
+out_file:
+	fput(file);
+	return pin;
+}
+
+static struct vze_gem *userptr_create(struct vze_device *vdev,
+				      const struct drm_vze_gem_userptr *args)
+{
+	bool readonly = args->flags & DRM_VZE_USERPTR_READONLY;
 	struct vze_userptr *uptr;
-	int ret;
+	struct vze_pin *pin;
 
 	uptr = kzalloc(sizeof(*uptr), GFP_KERNEL_ACCOUNT);
 	if (!uptr)
 		return ERR_PTR(-ENOMEM);
-	uptr->addr = addr;
 	uptr->base.flags = readonly ? VZE_GEM_READONLY : 0;
-	vze_pages_init(&uptr->pages, addr >> PAGE_SHIFT, num);
-	vze_gem_init(vdev, &uptr->base, size, DRM_VZE_PLACEMENT_USERPTR, &userptr_ops,
+	vze_gem_init(vdev, &uptr->base, args->size, DRM_VZE_PLACEMENT_USERPTR, &userptr_ops,
 		     &userptr_funcs);
 	atomic64_inc(&vdev->counts.userptrs);
 
-	ret = metadata_reserve(uptr, num);
-	if (!ret)
-		ret = pages_charge(uptr, num);
-	if (!ret)
-		ret = vmas_check(current->mm, addr, addr + size);
-	if (!ret)
-		ret = pages_pin(uptr, FOLL_LONGTERM | (readonly ? 0 : FOLL_WRITE));
-	if (ret) {
+	if (args->flags & DRM_VZE_USERPTR_FROM)
+		pin = pin_of_source(args, readonly);
+	else
+		pin = pin_create(vdev, args->addr, args->size, readonly);
+	if (IS_ERR(pin)) {
 		drm_gem_object_put(&uptr->base.base);
-		return ERR_PTR(ret);
+		return ERR_CAST(pin);
 	}
-	uptr->base.segments = uptr->pages.runs;
+	uptr->pin = pin;
+	uptr->base.segments = pin->pages.runs;
 	return &uptr->base;
 }
 
@@ -322,7 +424,9 @@ int vze_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct drm_vze_gem_userptr *args = data;
 	struct vze_gem *bo;
 
-	if (args->flags & ~DRM_VZE_USERPTR_READONLY)
+	if (args->flags & ~(DRM_VZE_USERPTR_READONLY | DRM_VZE_USERPTR_FROM))
+		return -EINVAL;
+	if (!(args->flags & DRM_VZE_USERPTR_FROM) && (args->source_fd || args->source_handle))
 		return -EINVAL;
 	if (!args->addr || !args->size || !PAGE_ALIGNED(args->addr | args->size))
 		return -EINVAL;
@@ -332,7 +436,7 @@ int vze_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	if (current->mm != to_vze_file(file)->mm)
 		return -EPERM;
 
-	bo = userptr_create(to_vze(drm), args->addr, args->size, args->flags);
+	bo = userptr_create(to_vze(drm), args);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	return vze_gem_publish(file, bo, &args->handle);

@@ -86,7 +86,10 @@ static const struct {
 	FIELD(gem_create, GEM_CREATE, gem_create.pad, 0),
 	FIELD(gem_create, GEM_CREATE, gem_create.placement, DRM_VZE_PLACEMENT_VRAM |
 	      DRM_VZE_PLACEMENT_SYSTEM),
-	FIELD(gem_userptr, GEM_USERPTR, gem_userptr.flags, DRM_VZE_USERPTR_READONLY),
+	FIELD(gem_userptr, GEM_USERPTR, gem_userptr.flags, DRM_VZE_USERPTR_READONLY |
+	      DRM_VZE_USERPTR_FROM),
+	FIELD(gem_userptr, GEM_USERPTR, gem_userptr.source_fd, 0),
+	FIELD(gem_userptr, GEM_USERPTR, gem_userptr.source_handle, 0),
 	FIELD(gem_mmap_offset, GEM_MMAP_OFFSET, gem_mmap_offset.flags, 0),
 	FIELD(vm_create, VM_CREATE, vm_create.flags, 0),
 	FIELD(vm_destroy, VM_DESTROY, vm_destroy.pad, 0),

@@ -29,7 +29,7 @@ extern "C" {
  * minor version below the one it was built for.
  */
 #define VZE_UAPI_VERSION_MAJOR		1
-#define VZE_UAPI_VERSION_MINOR		0
+#define VZE_UAPI_VERSION_MINOR		1
 
 #define DRM_VZE_QUERY			0x00
 #define DRM_VZE_GEM_CREATE		0x01
@@ -170,9 +170,14 @@ struct drm_vze_gem_create {
 
 /* struct drm_vze_gem_userptr.flags: the device may only read; required for read-only memory */
 #define DRM_VZE_USERPTR_READONLY	(1u << 0)
+/* of the same: take the pages of another userptr object, see @source_fd (since 1.1) */
+#define DRM_VZE_USERPTR_FROM		(1u << 1)
 
 /**
  * struct drm_vze_gem_userptr - pin the caller's memory as an object
+ *
+ * Memory that several devices use is pinned and charged once: the first object pins it,
+ * the others are made FROM the first. Each keeps the pages; the last one unpins them.
  *
  * The pages are charged to RLIMIT_MEMLOCK of the caller's user (CAP_IPC_LOCK is
  * exempt) and to VmPin of its mm until the object is released. A userptr object
@@ -180,9 +185,11 @@ struct drm_vze_gem_create {
  *
  * Errors: -EINVAL (address or size 0, unaligned, wrapping or not user memory; flags),
  * -EFAULT (a page is missing, is not accessible this way, or cannot be pinned),
- * -EPERM (the caller's mm is not the one that opened the file), -ENOMEM (kernel
- * memory), -EDQUOT (RLIMIT_MEMLOCK), -E2BIG (the bookkeeping would take more kernel
- * memory than is sane), -EINTR (fatal signal).
+ * -EPERM (the caller's mm is not the one that opened the file, or that pinned the source),
+ * -EBADF, -ENOENT (FROM: no such file, object), -EINVAL (FROM: not a vze file, not a
+ * userptr object, or one of another range or access), -ENOMEM (kernel memory), -EDQUOT
+ * (RLIMIT_MEMLOCK), -E2BIG (the bookkeeping would take more kernel memory than is sane),
+ * -EINTR (fatal signal).
  */
 struct drm_vze_gem_userptr {
 	/** @addr: first byte */
@@ -193,6 +200,10 @@ struct drm_vze_gem_userptr {
 	__u32 flags;
 	/** @handle: out */
 	__u32 handle;
+	/** @source_fd: with FROM: DRM file that has the source, of any vze device; else 0 */
+	__s32 source_fd;
+	/** @source_handle: with FROM: userptr object of equal @addr, @size and READONLY; else 0 */
+	__u32 source_handle;
 };
 
 /**

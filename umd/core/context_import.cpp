@@ -106,8 +106,11 @@ ze_result_t Context::importHost(void* memory, size_t size, bool readOnly, void*&
     if (result != ZE_RESULT_SUCCESS)
         return result;
     int error = 0;
+    // The first device pins, the others take its pages: pinned and charged once.
     for (size_t i = 0; i < m_devices.size() && error == 0; ++i)
-        error = m_devices[i]->file().createUserptr(memory, size, readOnly, allocation->gem[i]);
+        error = m_devices[i]->file().createUserptr(memory, size, readOnly, allocation->gem[i],
+                                                   i == 0 ? nullptr : &m_devices[0]->file(),
+                                                   allocation->gem[0]);
     if (error != 0) {
         closeObjects(allocation->gem);
         endTransit(base, size);

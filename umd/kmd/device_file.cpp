@@ -256,11 +256,17 @@ int DeviceFile::createGem(uint64_t size, uint32_t placement, uint32_t flags, uin
 }
 
 int DeviceFile::createUserptr(const void* address, uint64_t size, bool readOnly,
-                              uint32_t& handle) {
+                              uint32_t& handle, const DeviceFile* source,
+                              uint32_t sourceHandle) {
     drm_vze_gem_userptr args{};
     args.addr = toU64(address);
     args.size = size;
     args.flags = readOnly ? DRM_VZE_USERPTR_READONLY : 0;
+    if (source != nullptr) {
+        args.flags |= DRM_VZE_USERPTR_FROM;
+        args.source_fd = source->fd();
+        args.source_handle = sourceHandle;
+    }
     int error = call(DRM_IOCTL_VZE_GEM_USERPTR, &args);
     if (error == 0)
         handle = args.handle;

@@ -67,7 +67,9 @@ public:
              std::span<const drm_vze_sync> syncs = {}, uint32_t flags = 0);
 
     int createGem(uint64_t size, uint32_t placement, uint32_t flags, uint32_t& handle);
-    int createUserptr(const void* address, uint64_t size, bool readOnly, uint32_t& handle);
+    /// @p source: a device that has the same memory as object @p sourceHandle; its pages are used.
+    int createUserptr(const void* address, uint64_t size, bool readOnly, uint32_t& handle,
+                      const DeviceFile* source = nullptr, uint32_t sourceHandle = 0);
     /// Drops one reference to a handle: a handle that importDmaBuf() gave n times is closed at the n-th.
     void closeGem(uint32_t handle);
     int gemInfo(uint32_t handle, drm_vze_gem_info& out);
