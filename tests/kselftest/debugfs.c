@@ -95,17 +95,23 @@ VZE_TEST(inside, parked_queue)
 	EXPECT_TRUE(holds(self, "vze_queues", "parked"));
 }
 
-/* Reads @text from any coredump; writing to one makes the kernel drop it. */
-static bool take_dumps(FIXTURE_DATA(inside) *self, const char *expected)
+/*
+ * Looks for @expected in every coredump; writing to one makes the kernel drop it, a moment later.
+ * Returns whether it was found, and in @seen how many dumps there were.
+ */
+static bool take_dumps(FIXTURE_DATA(inside) *self, const char *expected, int *seen)
 {
 	DIR *dir = opendir("/sys/class/devcoredump");
 	struct dirent *entry;
 	bool found = false;
 	char path[320];
 
+	*seen = 0;
+
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, "devcd", 5))
 			continue;
+		++*seen;
 		snprintf(path, sizeof(path), "/sys/class/devcoredump/%s/data", entry->d_name);
 		if (read_text(path, self->text, sizeof(self->text)) > 0 &&
 		    strstr(self->text, expected))
@@ -121,17 +127,21 @@ VZE_TEST(inside, fault_leaves_a_coredump)
 {
 	uint64_t end = vze_now_ms() + VZE_WAIT_MS;
 	bool found = false;
+	int seen;
 
 	if (access("/sys/class/devcoredump", F_OK))
 		SKIP(return, "the kernel has no device coredumps");
-	/* One at a time: what an earlier test left would hide this one's. */
-	take_dumps(self, "none");
+	/* One at a time for each device: what an earlier test left would hide this one's. */
+	for (take_dumps(self, "none", &seen); seen && vze_now_ms() < end;
+	     take_dumps(self, "none", &seen))
+		vze_sleep_ms(20);
+	ASSERT_EQ(0, seen);
 	vze_cs_plain(&self->gpu.cs, VZE_HW_CMD_NOP);
 	vze_cs_fill(&self->gpu.cs, VZE_VA + SZ_2M + 0x123, 8, "x", 1);
 	ASSERT_EQ(-EFAULT, vze_run(self->gpu.fd, self->gpu.queue, &self->gpu.cs));
 	/* It is written after the fences. */
 	while (!found && vze_now_ms() < end) {
-		found = take_dumps(self, "va: 0x2000200123\n");
+		found = take_dumps(self, "va: 0x2000200123\n", &seen);
 		if (!found)
 			vze_sleep_ms(20);
 	}
