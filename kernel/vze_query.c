@@ -29,7 +29,8 @@ static void query_device(struct vze_device *vdev, struct drm_vze_query_device *o
 	memset(out, 0, sizeof(*out));
 	out->hw_version = ident->version_major << 16 | ident->version_minor;
 	out->num_queues = ident->num_queues;
-	out->features = ident->features & (VZE_HW_FEATURE_STRICT | VZE_HW_FEATURE_COMPRESSION);
+	/* Not compression: no mapping is made compressible, so user space must not offer it. */
+	out->features = ident->features & VZE_HW_FEATURE_STRICT;
 	vze_vram_usage(vdev, &out->vram_size, &vram_free, &vram_largest);
 	out->max_transfer = ident->max_transfer;
 	out->page_sizes = ident->page_sizes;

@@ -33,6 +33,7 @@ config DRM_VZE_DEPS
 	select MMU_NOTIFIER
 	select SYNC_FILE
 	select WANT_DEV_COREDUMP
+	select CRYPTO_LIB_UTILS
 	help
 	  Builds the DRM helpers into a kernel that is only made for tests.
 KCONFIG
