@@ -145,7 +145,8 @@ ze_result_t parseAllocChain(const Context& context, AllocCall call, const void* 
         (result = readExternal(exported, imported, out)) != ZE_RESULT_SUCCESS)
         return result;
     if (ipcType != nullptr) {
-        result = checkIpcHandleType(*static_cast<const ze_ipc_mem_handle_type_ext_desc_t*>(ipcType));
+        result =
+            checkIpcHandleType(*static_cast<const ze_ipc_mem_handle_type_ext_desc_t*>(ipcType));
         if (result != ZE_RESULT_SUCCESS)
             return result;
     }

@@ -24,7 +24,8 @@ ze_result_t findMember(ze_context_handle_t hContext, ze_device_handle_t hDevice,
     return ZE_RESULT_SUCCESS;
 }
 
-// Memory never moves here, so residency needs no work: the call must only name memory of the context.
+// Memory never moves here, so residency needs no work: the call must only name memory of the
+// context.
 ze_result_t checkResidency(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr,
                            size_t size) noexcept {
     Context* context = nullptr;

@@ -7,7 +7,8 @@
 
 namespace vze {
 
-/// The version of the specification that the driver implements: the newest that its headers declare.
+/// The version of the specification that the driver implements: the newest that its headers
+/// declare.
 inline constexpr ze_api_version_t kApiVersion = ZE_API_VERSION_CURRENT;
 
 /// Stores an entry if the version that was asked for has it. A loader of an older version passes a
@@ -34,6 +35,16 @@ void fillTable(ze_fence_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_event_pool_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_event_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_event_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_rtas_builder_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_rtas_builder_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_rtas_parallel_operation_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_rtas_parallel_operation_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_driver_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_device_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_fabric_vertex_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_fabric_edge_exp_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_graph_dditable_t& table, ze_api_version_t version) noexcept;
+void fillTable(ze_executable_graph_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_image_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_image_exp_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_module_dditable_t& table, ze_api_version_t version) noexcept;

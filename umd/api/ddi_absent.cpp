@@ -46,8 +46,8 @@ void fillTable(ze_kernel_dditable_t& table, ze_api_version_t version) noexcept {
     setEntry(table.pfnSetCacheConfig, zeKernelSetCacheConfig, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnSetGroupSize, zeKernelSetGroupSize, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnSuggestGroupSize, zeKernelSuggestGroupSize, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnSuggestMaxCooperativeGroupCount, zeKernelSuggestMaxCooperativeGroupCount, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnSuggestMaxCooperativeGroupCount, zeKernelSuggestMaxCooperativeGroupCount,
+             version, ZE_API_VERSION_1_0);
     setEntry(table.pfnSetArgumentValue, zeKernelSetArgumentValue, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnSetIndirectAccess, zeKernelSetIndirectAccess, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnGetIndirectAccess, zeKernelGetIndirectAccess, version, ZE_API_VERSION_1_0);

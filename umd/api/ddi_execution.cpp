@@ -33,8 +33,8 @@ void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noex
     setEntry(table.pfnAppendMemoryFill, zeCommandListAppendMemoryFill, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendMemoryCopyRegion, zeCommandListAppendMemoryCopyRegion, version,
              ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryCopyFromContext, zeCommandListAppendMemoryCopyFromContext, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnAppendMemoryCopyFromContext, zeCommandListAppendMemoryCopyFromContext,
+             version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendImageCopy, zeCommandListAppendImageCopy, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendImageCopyRegion, zeCommandListAppendImageCopyRegion, version,
              ZE_API_VERSION_1_0);
@@ -50,20 +50,20 @@ void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noex
     setEntry(table.pfnAppendWaitOnEvents, zeCommandListAppendWaitOnEvents, version,
              ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendEventReset, zeCommandListAppendEventReset, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendQueryKernelTimestamps, zeCommandListAppendQueryKernelTimestamps, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnAppendQueryKernelTimestamps, zeCommandListAppendQueryKernelTimestamps,
+             version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendLaunchKernel, zeCommandListAppendLaunchKernel, version,
              ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchCooperativeKernel, zeCommandListAppendLaunchCooperativeKernel, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnAppendLaunchCooperativeKernel, zeCommandListAppendLaunchCooperativeKernel,
+             version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendLaunchKernelIndirect, zeCommandListAppendLaunchKernelIndirect, version,
              ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchMultipleKernelsIndirect, zeCommandListAppendLaunchMultipleKernelsIndirect, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnAppendLaunchMultipleKernelsIndirect,
+             zeCommandListAppendLaunchMultipleKernelsIndirect, version, ZE_API_VERSION_1_0);
     setEntry(table.pfnAppendImageCopyToMemoryExt, zeCommandListAppendImageCopyToMemoryExt, version,
              ZE_API_VERSION_1_3);
-    setEntry(table.pfnAppendImageCopyFromMemoryExt, zeCommandListAppendImageCopyFromMemoryExt, version,
-             ZE_API_VERSION_1_3);
+    setEntry(table.pfnAppendImageCopyFromMemoryExt, zeCommandListAppendImageCopyFromMemoryExt,
+             version, ZE_API_VERSION_1_3);
     setEntry(table.pfnHostSynchronize, zeCommandListHostSynchronize, version, ZE_API_VERSION_1_6);
     setEntry(table.pfnGetDeviceHandle, zeCommandListGetDeviceHandle, version, ZE_API_VERSION_1_9);
     setEntry(table.pfnGetContextHandle, zeCommandListGetContextHandle, version, ZE_API_VERSION_1_9);
@@ -71,16 +71,20 @@ void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noex
     setEntry(table.pfnImmediateGetIndex, zeCommandListImmediateGetIndex, version,
              ZE_API_VERSION_1_9);
     setEntry(table.pfnIsImmediate, zeCommandListIsImmediate, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnAppendLaunchKernelWithParameters, zeCommandListAppendLaunchKernelWithParameters, version,
-             ZE_API_VERSION_1_14);
-    setEntry(table.pfnAppendLaunchKernelWithArguments, zeCommandListAppendLaunchKernelWithArguments, version,
-             ZE_API_VERSION_1_14);
-    setEntry(table.pfnAppendMemoryCopyWithParameters, zeCommandListAppendMemoryCopyWithParameters, version,
-             ZE_API_VERSION_1_16);
-    setEntry(table.pfnAppendMemoryFillWithParameters, zeCommandListAppendMemoryFillWithParameters, version,
-             ZE_API_VERSION_1_16);
-    setEntry(table.pfnImmediateAppendCommandListsWithParameters, zeCommandListImmediateAppendCommandListsWithParameters, version,
-             ZE_API_VERSION_1_16);
+    setEntry(table.pfnAppendSignalExternalSemaphoreExt,
+             zeCommandListAppendSignalExternalSemaphoreExt, version, ZE_API_VERSION_1_12);
+    setEntry(table.pfnAppendWaitExternalSemaphoreExt, zeCommandListAppendWaitExternalSemaphoreExt,
+             version, ZE_API_VERSION_1_12);
+    setEntry(table.pfnAppendLaunchKernelWithParameters,
+             zeCommandListAppendLaunchKernelWithParameters, version, ZE_API_VERSION_1_14);
+    setEntry(table.pfnAppendLaunchKernelWithArguments, zeCommandListAppendLaunchKernelWithArguments,
+             version, ZE_API_VERSION_1_14);
+    setEntry(table.pfnAppendMemoryCopyWithParameters, zeCommandListAppendMemoryCopyWithParameters,
+             version, ZE_API_VERSION_1_16);
+    setEntry(table.pfnAppendMemoryFillWithParameters, zeCommandListAppendMemoryFillWithParameters,
+             version, ZE_API_VERSION_1_16);
+    setEntry(table.pfnImmediateAppendCommandListsWithParameters,
+             zeCommandListImmediateAppendCommandListsWithParameters, version, ZE_API_VERSION_1_16);
     setEntry(table.pfnGetFlags, zeCommandListGetFlags, version, ZE_API_VERSION_1_17);
     setEntry(table.pfnImmediateGetFlags, zeCommandListImmediateGetFlags, version,
              ZE_API_VERSION_1_17);
@@ -88,12 +92,6 @@ void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noex
              ZE_API_VERSION_1_17);
     setEntry(table.pfnImmediateGetPriority, zeCommandListImmediateGetPriority, version,
              ZE_API_VERSION_1_17);
-    setEntry(table.pfnAppendHostFunction, zeCommandListAppendHostFunction, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnAppendSignalExternalSemaphoreExt,
-             zeCommandListAppendSignalExternalSemaphoreExt, version, ZE_API_VERSION_1_12);
-    setEntry(table.pfnAppendWaitExternalSemaphoreExt, zeCommandListAppendWaitExternalSemaphoreExt,
-             version, ZE_API_VERSION_1_12);
     setEntry(table.pfnBeginGraphCaptureExt, zeCommandListBeginGraphCaptureExt, version,
              ZE_API_VERSION_1_17);
     setEntry(table.pfnBeginCaptureIntoGraphExt, zeCommandListBeginCaptureIntoGraphExt, version,
@@ -104,24 +102,26 @@ void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noex
              ZE_API_VERSION_1_17);
     setEntry(table.pfnGetGraphExt, zeCommandListGetGraphExt, version, ZE_API_VERSION_1_17);
     setEntry(table.pfnAppendGraphExt, zeCommandListAppendGraphExt, version, ZE_API_VERSION_1_17);
+    setEntry(table.pfnAppendHostFunction, zeCommandListAppendHostFunction, version,
+             ZE_API_VERSION_1_17);
 }
 
 void fillTable(ze_command_list_exp_dditable_t& table, ze_api_version_t version) noexcept {
     setEntry(table.pfnCreateCloneExp, zeCommandListCreateCloneExp, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnImmediateAppendCommandListsExp, zeCommandListImmediateAppendCommandListsExp, version,
-             ZE_API_VERSION_1_9);
+    setEntry(table.pfnImmediateAppendCommandListsExp, zeCommandListImmediateAppendCommandListsExp,
+             version, ZE_API_VERSION_1_9);
     setEntry(table.pfnGetNextCommandIdExp, zeCommandListGetNextCommandIdExp, version,
              ZE_API_VERSION_1_9);
     setEntry(table.pfnUpdateMutableCommandsExp, zeCommandListUpdateMutableCommandsExp, version,
              ZE_API_VERSION_1_9);
-    setEntry(table.pfnUpdateMutableCommandSignalEventExp, zeCommandListUpdateMutableCommandSignalEventExp, version,
-             ZE_API_VERSION_1_9);
-    setEntry(table.pfnUpdateMutableCommandWaitEventsExp, zeCommandListUpdateMutableCommandWaitEventsExp, version,
-             ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetNextCommandIdWithKernelsExp, zeCommandListGetNextCommandIdWithKernelsExp, version,
-             ZE_API_VERSION_1_10);
-    setEntry(table.pfnUpdateMutableCommandKernelsExp, zeCommandListUpdateMutableCommandKernelsExp, version,
-             ZE_API_VERSION_1_10);
+    setEntry(table.pfnUpdateMutableCommandSignalEventExp,
+             zeCommandListUpdateMutableCommandSignalEventExp, version, ZE_API_VERSION_1_9);
+    setEntry(table.pfnUpdateMutableCommandWaitEventsExp,
+             zeCommandListUpdateMutableCommandWaitEventsExp, version, ZE_API_VERSION_1_9);
+    setEntry(table.pfnGetNextCommandIdWithKernelsExp, zeCommandListGetNextCommandIdWithKernelsExp,
+             version, ZE_API_VERSION_1_10);
+    setEntry(table.pfnUpdateMutableCommandKernelsExp, zeCommandListUpdateMutableCommandKernelsExp,
+             version, ZE_API_VERSION_1_10);
     setEntry(table.pfnIsMutableExp, zeCommandListIsMutableExp, version, ZE_API_VERSION_1_17);
 }
 

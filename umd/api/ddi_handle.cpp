@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The tables that every handle points to. A loader that holds several drivers, or that layers sit on,
-// takes a call's function from the handle it is given.
+// The tables that every handle points to. A loader that holds several drivers, or that layers sit
+// on, takes a call's function from the handle it is given.
 #include "api/ddi.h"
 #include "core/handle.h"
 
@@ -25,6 +25,16 @@ struct CoreTables {
     ze_event_pool_dditable_t eventPool{};
     ze_event_dditable_t event{};
     ze_event_exp_dditable_t eventExp{};
+    ze_rtas_builder_dditable_t rtasBuilder{};
+    ze_rtas_builder_exp_dditable_t rtasBuilderExp{};
+    ze_rtas_parallel_operation_dditable_t rtasParallelOperation{};
+    ze_rtas_parallel_operation_exp_dditable_t rtasParallelOperationExp{};
+    ze_driver_exp_dditable_t driverExp{};
+    ze_device_exp_dditable_t deviceExp{};
+    ze_fabric_vertex_exp_dditable_t fabricVertexExp{};
+    ze_fabric_edge_exp_dditable_t fabricEdgeExp{};
+    ze_graph_dditable_t graph{};
+    ze_executable_graph_dditable_t executableGraph{};
     ze_image_dditable_t image{};
     ze_image_exp_dditable_t imageExp{};
     ze_module_dditable_t module{};
@@ -34,7 +44,7 @@ struct CoreTables {
     ze_sampler_dditable_t sampler{};
 };
 
-// Runtime, tools and system management: valid, with nothing in them yet.
+// Tools and system management are valid and empty.
 struct HandleTables {
     CoreTables tables;
     ze_dditable_driver_t core{};
@@ -77,6 +87,26 @@ struct HandleTables {
         core.Event = &tables.event;
         fillTable(tables.eventExp, kApiVersion);
         core.EventExp = &tables.eventExp;
+        fillTable(tables.rtasBuilder, kApiVersion);
+        core.RTASBuilder = &tables.rtasBuilder;
+        fillTable(tables.rtasBuilderExp, kApiVersion);
+        core.RTASBuilderExp = &tables.rtasBuilderExp;
+        fillTable(tables.rtasParallelOperation, kApiVersion);
+        core.RTASParallelOperation = &tables.rtasParallelOperation;
+        fillTable(tables.rtasParallelOperationExp, kApiVersion);
+        core.RTASParallelOperationExp = &tables.rtasParallelOperationExp;
+        fillTable(tables.driverExp, kApiVersion);
+        core.DriverExp = &tables.driverExp;
+        fillTable(tables.deviceExp, kApiVersion);
+        core.DeviceExp = &tables.deviceExp;
+        fillTable(tables.fabricVertexExp, kApiVersion);
+        core.FabricVertexExp = &tables.fabricVertexExp;
+        fillTable(tables.fabricEdgeExp, kApiVersion);
+        core.FabricEdgeExp = &tables.fabricEdgeExp;
+        fillTable(tables.graph, kApiVersion);
+        core.Graph = &tables.graph;
+        fillTable(tables.executableGraph, kApiVersion);
+        core.ExecutableGraph = &tables.executableGraph;
         fillTable(tables.image, kApiVersion);
         core.Image = &tables.image;
         fillTable(tables.imageExp, kApiVersion);

@@ -21,6 +21,8 @@ void fillTable(ze_driver_dditable_t& table, ze_api_version_t version) noexcept {
              ZE_API_VERSION_1_1);
     setEntry(table.pfnGetLastErrorDescription, zeDriverGetLastErrorDescription, version,
              ZE_API_VERSION_1_6);
+    setEntry(table.pfnRTASFormatCompatibilityCheckExt, zeDriverRTASFormatCompatibilityCheckExt,
+             version, ZE_API_VERSION_1_13);
     setEntry(table.pfnGetDefaultContext, zeDriverGetDefaultContext, version, ZE_API_VERSION_1_14);
 }
 
@@ -32,8 +34,8 @@ void fillTable(ze_device_dditable_t& table, ze_api_version_t version) noexcept {
              ZE_API_VERSION_1_0);
     setEntry(table.pfnGetModuleProperties, zeDeviceGetModuleProperties, version,
              ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetCommandQueueGroupProperties, zeDeviceGetCommandQueueGroupProperties, version,
-             ZE_API_VERSION_1_0);
+    setEntry(table.pfnGetCommandQueueGroupProperties, zeDeviceGetCommandQueueGroupProperties,
+             version, ZE_API_VERSION_1_0);
     setEntry(table.pfnGetMemoryProperties, zeDeviceGetMemoryProperties, version,
              ZE_API_VERSION_1_0);
     setEntry(table.pfnGetMemoryAccessProperties, zeDeviceGetMemoryAccessProperties, version,
@@ -52,11 +54,15 @@ void fillTable(ze_device_dditable_t& table, ze_api_version_t version) noexcept {
     setEntry(table.pfnPciGetPropertiesExt, zeDevicePciGetPropertiesExt, version,
              ZE_API_VERSION_1_3);
     setEntry(table.pfnGetRootDevice, zeDeviceGetRootDevice, version, ZE_API_VERSION_1_7);
+    setEntry(table.pfnImportExternalSemaphoreExt, zeDeviceImportExternalSemaphoreExt, version,
+             ZE_API_VERSION_1_12);
+    setEntry(table.pfnReleaseExternalSemaphoreExt, zeDeviceReleaseExternalSemaphoreExt, version,
+             ZE_API_VERSION_1_12);
     setEntry(table.pfnGetVectorWidthPropertiesExt, zeDeviceGetVectorWidthPropertiesExt, version,
              ZE_API_VERSION_1_13);
     setEntry(table.pfnSynchronize, zeDeviceSynchronize, version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnGetAggregatedCopyOffloadIncrementValue, zeDeviceGetAggregatedCopyOffloadIncrementValue, version,
-             ZE_API_VERSION_1_15);
+    setEntry(table.pfnGetAggregatedCopyOffloadIncrementValue,
+             zeDeviceGetAggregatedCopyOffloadIncrementValue, version, ZE_API_VERSION_1_15);
     setEntry(table.pfnGetRuntimeRequirements, zeDeviceGetRuntimeRequirements, version,
              ZE_API_VERSION_1_16);
     setEntry(table.pfnGetRuntimeRequirementsKey, zeDeviceGetRuntimeRequirementsKey, version,
@@ -97,10 +103,10 @@ void fillTable(ze_mem_dditable_t& table, ze_api_version_t version) noexcept {
 }
 
 void fillTable(ze_mem_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetIpcHandleFromFileDescriptorExp, zeMemGetIpcHandleFromFileDescriptorExp, version,
-             ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetFileDescriptorFromIpcHandleExp, zeMemGetFileDescriptorFromIpcHandleExp, version,
-             ZE_API_VERSION_1_6);
+    setEntry(table.pfnGetIpcHandleFromFileDescriptorExp, zeMemGetIpcHandleFromFileDescriptorExp,
+             version, ZE_API_VERSION_1_6);
+    setEntry(table.pfnGetFileDescriptorFromIpcHandleExp, zeMemGetFileDescriptorFromIpcHandleExp,
+             version, ZE_API_VERSION_1_6);
     setEntry(table.pfnSetAtomicAccessAttributeExp, zeMemSetAtomicAccessAttributeExp, version,
              ZE_API_VERSION_1_7);
     setEntry(table.pfnGetAtomicAccessAttributeExp, zeMemGetAtomicAccessAttributeExp, version,

@@ -104,8 +104,8 @@ ze_result_t ZE_APICALL zeDeviceGetProperties(ze_device_handle_t hDevice,
             drm_vze_query_memory memory{};
             if (int error = device->file().queryMemory(memory))
                 return failErrno(error, "memory query");
-            reinterpret_cast<ze_device_usablemem_size_ext_properties_t&>(header)
-                .currUsableMemSize = memory.vram_free;
+            reinterpret_cast<ze_device_usablemem_size_ext_properties_t&>(header).currUsableMemSize =
+                memory.vram_free;
         } else if (header.stype == ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES) {
             reinterpret_cast<ze_device_readonly_memory_ext_properties_t&>(header)
                 .readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED;
@@ -114,9 +114,8 @@ ze_result_t ZE_APICALL zeDeviceGetProperties(ze_device_handle_t hDevice,
     });
 }
 
-ze_result_t ZE_APICALL
-zeDeviceGetComputeProperties(ze_device_handle_t hDevice,
-                             ze_device_compute_properties_t* pComputeProperties) {
+ze_result_t ZE_APICALL zeDeviceGetComputeProperties(
+    ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
     ApiCall call("zeDeviceGetComputeProperties");
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
@@ -130,9 +129,8 @@ zeDeviceGetComputeProperties(ze_device_handle_t hDevice,
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL
-zeDeviceGetModuleProperties(ze_device_handle_t hDevice,
-                            ze_device_module_properties_t* pModuleProperties) {
+ze_result_t ZE_APICALL zeDeviceGetModuleProperties(
+    ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
     ApiCall call("zeDeviceGetModuleProperties");
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
@@ -160,9 +158,8 @@ ze_result_t ZE_APICALL zeDeviceGetCommandQueueGroupProperties(
                     });
 }
 
-ze_result_t ZE_APICALL
-zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount,
-                            ze_device_memory_properties_t* pMemProperties) {
+ze_result_t ZE_APICALL zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount,
+                                                   ze_device_memory_properties_t* pMemProperties) {
     ApiCall call("zeDeviceGetMemoryProperties");
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
@@ -187,9 +184,8 @@ zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount,
     });
 }
 
-ze_result_t ZE_APICALL
-zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice,
-                                  ze_device_memory_access_properties_t* pMemAccessProperties) {
+ze_result_t ZE_APICALL zeDeviceGetMemoryAccessProperties(
+    ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
     ApiCall call("zeDeviceGetMemoryAccessProperties");
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
@@ -226,8 +222,7 @@ ze_result_t ZE_APICALL zeDeviceGetImageProperties(ze_device_handle_t hDevice,
 }
 
 ze_result_t ZE_APICALL zeDeviceGetExternalMemoryProperties(
-    ze_device_handle_t hDevice,
-    ze_device_external_memory_properties_t* pExternalMemoryProperties) {
+    ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
     ApiCall call("zeDeviceGetExternalMemoryProperties");
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);

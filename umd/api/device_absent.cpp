@@ -30,9 +30,8 @@ ze_result_t ZE_APICALL zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, voi
     return absent(hDevice, "cache");
 }
 
-ze_result_t ZE_APICALL
-zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t*,
-                                    ze_device_vector_width_properties_ext_t*) {
+ze_result_t ZE_APICALL zeDeviceGetVectorWidthPropertiesExt(
+    ze_device_handle_t hDevice, uint32_t*, ze_device_vector_width_properties_ext_t*) {
     ApiCall call("zeDeviceGetVectorWidthPropertiesExt");
     return absent(hDevice, "vector units");
 }

@@ -17,9 +17,8 @@ namespace {
 // 0.1.0, as CMakeLists.txt has it: major << 24 | minor << 16 | patch.
 constexpr uint32_t kDriverVersion = 0u << 24 | 1u << 16 | 0u;
 
-constexpr uint8_t kDriverUuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x76, 0x7a, 0x65, 0x00, 0x4c, 0x5a,
-                                                         0x47, 0x50, 0x55, 0x00, 0x76, 0x69,
-                                                         0x72, 0x74, 0x00, 0x01};
+constexpr uint8_t kDriverUuid[ZE_MAX_DRIVER_UUID_SIZE] = {
+    0x76, 0x7a, 0x65, 0x00, 0x4c, 0x5a, 0x47, 0x50, 0x55, 0x00, 0x76, 0x69, 0x72, 0x74, 0x00, 0x01};
 
 constexpr uint32_t kVersion10 = ZE_MAKE_VERSION(1, 0);
 
@@ -141,9 +140,9 @@ ze_result_t ZE_APICALL zeDriverGetIpcProperties(ze_driver_handle_t hDriver,
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL zeDriverGetExtensionProperties(
-    ze_driver_handle_t hDriver, uint32_t* pCount,
-    ze_driver_extension_properties_t* pExtensionProperties) {
+ze_result_t ZE_APICALL
+zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount,
+                               ze_driver_extension_properties_t* pExtensionProperties) {
     ApiCall call("zeDriverGetExtensionProperties");
     const Driver* driver = Driver::from(hDriver);
     VZE_CHECK_HANDLE(driver, hDriver);

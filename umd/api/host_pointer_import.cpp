@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// zexDriver*: the import of system memory as clients know it from before the extension. The memory goes
-// to the default context; command lists of every context then reach it like any host memory.
+// zexDriver*: the import of system memory as clients know it from before the extension. The memory
+// goes to the default context; command lists of every context then reach it like any host memory.
 #include "api/extension_functions.h"
 
 #include "core/context.h"

@@ -43,7 +43,8 @@ ze_result_t ZE_APICALL zeMemGetIpcHandleWithProperties(ze_context_handle_t hCont
         if (result != ZE_RESULT_SUCCESS)
             return result;
         if (type != nullptr) {
-            result = checkIpcHandleType(*static_cast<const ze_ipc_mem_handle_type_ext_desc_t*>(type));
+            result =
+                checkIpcHandleType(*static_cast<const ze_ipc_mem_handle_type_ext_desc_t*>(type));
             if (result != ZE_RESULT_SUCCESS)
                 return result;
         }

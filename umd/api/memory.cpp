@@ -16,11 +16,10 @@ constexpr uint64_t kPage = 4096;
 constexpr uint32_t kDeviceFlags = ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED |
                                   ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED |
                                   ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT;
-constexpr uint32_t kHostFlags = ZE_HOST_MEM_ALLOC_FLAG_BIAS_CACHED |
-                                ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED |
-                                ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED |
-                                ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT |
-                                ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
+constexpr uint32_t kHostFlags =
+    ZE_HOST_MEM_ALLOC_FLAG_BIAS_CACHED | ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED |
+    ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED | ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT |
+    ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
 
 ze_result_t checkDeviceFlags(const ze_device_mem_alloc_desc_t& desc) noexcept {
     if ((desc.flags & ~kDeviceFlags) != 0)
@@ -98,11 +97,15 @@ ze_result_t importSysmem(Context& context, const AllocOptions& options, size_t s
 ze_memory_type_t memoryType(AllocationType type) noexcept {
     switch (type) {
     case AllocationType::Device:
-    case AllocationType::IpcDevice: return ZE_MEMORY_TYPE_DEVICE;
+    case AllocationType::IpcDevice:
+        return ZE_MEMORY_TYPE_DEVICE;
     case AllocationType::Host:
-    case AllocationType::IpcHost: return ZE_MEMORY_TYPE_HOST;
-    case AllocationType::Shared: return ZE_MEMORY_TYPE_SHARED;
-    case AllocationType::HostImported: return ZE_MEMORY_TYPE_HOST_IMPORTED;
+    case AllocationType::IpcHost:
+        return ZE_MEMORY_TYPE_HOST;
+    case AllocationType::Shared:
+        return ZE_MEMORY_TYPE_SHARED;
+    case AllocationType::HostImported:
+        return ZE_MEMORY_TYPE_HOST_IMPORTED;
     }
     return ZE_MEMORY_TYPE_UNKNOWN;
 }
@@ -311,9 +314,10 @@ ze_result_t ZE_APICALL zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hCon
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "atomic access cannot be chosen");
 }
 
-ze_result_t ZE_APICALL
-zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice,
-                                 const void*, size_t, ze_memory_atomic_attr_exp_flags_t*) {
+ze_result_t ZE_APICALL zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext,
+                                                        ze_device_handle_t hDevice, const void*,
+                                                        size_t,
+                                                        ze_memory_atomic_attr_exp_flags_t*) {
     ApiCall call("zeMemGetAtomicAccessAttributeExp");
     Context* context = Context::from(hContext);
     VZE_CHECK_HANDLE(context, hContext);

@@ -36,8 +36,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zerGetLastErrorDescription(const char** ppSt
     return ZE_RESULT_SUCCESS;
 }
 
-ZE_APIEXPORT uint32_t ZE_APICALL
-zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
+ZE_APIEXPORT uint32_t ZE_APICALL zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
     ApiCall call("zerTranslateDeviceHandleToIdentifier");
     const Device* device = Device::from(hDevice);
     if (device == nullptr) {

@@ -28,7 +28,8 @@ ze_result_t checkAccess(ze_memory_access_attribute_t access) noexcept {
     switch (access) {
     case ZE_MEMORY_ACCESS_ATTRIBUTE_NONE:
     case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE:
-    case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: return ZE_RESULT_SUCCESS;
+    case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY:
+        return ZE_RESULT_SUCCESS;
     default:
         return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "access: %d is not an attribute",
                     static_cast<int>(access));
@@ -173,8 +174,8 @@ ze_result_t ZE_APICALL zeVirtualMemMap(ze_context_handle_t hContext, const void*
         if (result != ZE_RESULT_SUCCESS)
             return result;
         if (offset % kPage != 0)
-            return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
-                        "offset: 0x%zx is not page-aligned", offset);
+            return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "offset: 0x%zx is not page-aligned",
+                        offset);
         return context->map(ptr, size, memory, offset, access);
     });
 }

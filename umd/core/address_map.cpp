@@ -103,8 +103,7 @@ bool AddressMap::find(uint64_t address, AllocationView& out) const noexcept {
         if ((before & 1) != 0)
             continue;
         out = record->copy();
-        if (record->sequence.load(std::memory_order_relaxed) == before &&
-            out.contains(address, 1))
+        if (record->sequence.load(std::memory_order_relaxed) == before && out.contains(address, 1))
             return true;
         // The record was given to another allocation meanwhile: the entry has changed, too.
     }
@@ -208,7 +207,8 @@ void AddressMap::noteOverlaps(const Node& node, unsigned level, uint64_t nodeBas
 
 AddressMap::Record* AddressMap::insert(const AllocationView& view) {
     const uint64_t end = view.base + view.size;
-    // All that can fail comes first. A record noted as overlapping without being so costs time only.
+    // All that can fail comes first. A record noted as overlapping without being so costs time
+    // only.
     reserveNodes();
     if (m_freeRecords == nullptr) {
         constexpr size_t kBlock = 64;
@@ -232,8 +232,8 @@ AddressMap::Record* AddressMap::insert(const AllocationView& view) {
     record->fill(view);
     record->sequence.store(record->sequence.load(std::memory_order_relaxed) + 1,
                            std::memory_order_release);
-    paint(*m_root, kTopLevel, 0, view.base, end, reinterpret_cast<Entry>(record),
-          Where::Everywhere, nullptr);
+    paint(*m_root, kTopLevel, 0, view.base, end, reinterpret_cast<Entry>(record), Where::Everywhere,
+          nullptr);
     return record;
 }
 
@@ -243,8 +243,8 @@ void AddressMap::erase(Record* record) noexcept {
     paint(*m_root, kTopLevel, 0, base, end, 0, Where::WhereRecord, record);
     if (record->overlapping) {
         std::erase(m_overlapping, record);
-        // The newest of the others answers where this one did. No entry has to be split for that: the
-        // ends of every live record have been split by its own insertion, or by this one's.
+        // The newest of the others answers where this one did. No entry has to be split for that:
+        // the ends of every live record have been split by its own insertion, or by this one's.
         for (auto it = m_overlapping.rbegin(); it != m_overlapping.rend(); ++it) {
             Record& other = **it;
             if (other.meets(base, end))

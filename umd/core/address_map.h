@@ -27,7 +27,7 @@ struct AllocationView {
     uint64_t size = 0;
     uint64_t id = 0; ///< never used twice in a process
     AllocationType type = AllocationType::Host;
-    uint32_t device = 0; ///< index of the device that owns it, kNoDevice when none does
+    uint32_t device = 0;   ///< index of the device that owns it, kNoDevice when none does
     bool readOnly = false; ///< the device may only read it
     /// To be dereferenced only while the caller keeps the allocation from being freed.
     Allocation* allocation = nullptr;
@@ -39,17 +39,19 @@ struct AllocationView {
     }
 };
 
-/// Finds the allocation that any address belongs to, in a time that does not depend on how many there
-/// are.
+/// Finds the allocation that any address belongs to, in a time that does not depend on how many
+/// there are.
 ///
-/// A radix tree over 47-bit addresses with 512-way nodes, like a page table: an allocation occupies one
-/// entry per 4 KiB, 2 MiB or 1 GiB page, the largest that fit. Readers take no lock and write nothing.
-/// That is safe because nodes and records live as long as the map (both are reused, neither is given
-/// back), and because a record is read like a seqlock: changed counter, other answer, try again.
+/// A radix tree over 47-bit addresses with 512-way nodes, like a page table: an allocation occupies
+/// one entry per 4 KiB, 2 MiB or 1 GiB page, the largest that fit. Readers take no lock and write
+/// nothing. That is safe because nodes and records live as long as the map (both are reused,
+/// neither is given back), and because a record is read like a seqlock: changed counter, other
+/// answer, try again.
 ///
 /// Writers (insert, erase and the functions that say so) must be serialised by the caller.
 ///
-/// Allocations may overlap (imports of the application's memory); the newest answers for an address.
+/// Allocations may overlap (imports of the application's memory); the newest answers for an
+/// address.
 class AddressMap {
 public:
     struct Record;
@@ -62,8 +64,8 @@ public:
     /// Looks an address up. False when no allocation has it. Any thread, any time.
     bool find(uint64_t address, AllocationView& out) const noexcept;
 
-    /// Adds an allocation. @p view: base and size are multiples of 4096, size is not 0 and the end at
-    /// most 2^47. Throws std::bad_alloc and has then changed nothing. Writers only.
+    /// Adds an allocation. @p view: base and size are multiples of 4096, size is not 0 and the end
+    /// at most 2^47. Throws std::bad_alloc and has then changed nothing. Writers only.
     Record* insert(const AllocationView& view);
 
     /// Removes it; what it hid is found again. Writers only.
@@ -97,7 +99,7 @@ private:
 
     std::unique_ptr<Node> m_root;
     std::vector<std::unique_ptr<Node>> m_nodes; // every node below the root
-    std::vector<Node*> m_spareNodes; // reserved by insert() before it changes anything
+    std::vector<Node*> m_spareNodes;            // reserved by insert() before it changes anything
     std::vector<std::unique_ptr<Record[]>> m_recordBlocks;
     Record* m_freeRecords = nullptr;
     std::vector<Record*> m_overlapping; // records that met another one, oldest first

@@ -47,17 +47,17 @@ using GemHandles = std::vector<uint32_t>;
 /// A number that no other allocation of the process had or will have.
 uint64_t nextAllocationId() noexcept;
 
-/// Memory that an API call allocated, imported or opened. Belongs to its context, which publishes it in
-/// the address map last and removes it first.
+/// Memory that an API call allocated, imported or opened. Belongs to its context, which publishes
+/// it in the address map last and removes it first.
 struct Allocation {
     AllocationType type = AllocationType::Host;
     uint64_t base = 0;
-    uint64_t size = 0; ///< as mapped, a multiple of 4096
+    uint64_t size = 0;        ///< as mapped, a multiple of 4096
     Device* device = nullptr; ///< owner, null for host memory
     GemHandles gem;
     bool readOnly = false;
     bool external = false; ///< imported dma-buf: belongs to someone else
-    bool freeing = false; ///< a free has begun: no other may
+    bool freeing = false;  ///< a free has begun: no other may
     uint64_t userBase = 0; ///< what the application sees as base and size
     uint64_t userSize = 0;
     ExportIds exported;

@@ -12,8 +12,7 @@ namespace vze {
 
 Context::Context(Driver& driver, std::span<Device* const> devices)
     : m_driver(driver), m_devices(devices.begin(), devices.end()),
-      m_vms(driver.devices().size(), 0),
-      m_hostArena([this](uint64_t address, uint64_t size) {
+      m_vms(driver.devices().size(), 0), m_hostArena([this](uint64_t address, uint64_t size) {
           Device& first = *m_devices.front();
           return first.file().mmapVm(vmId(first), reinterpret_cast<void*>(address), size);
       }) {}
@@ -44,8 +43,8 @@ void Context::destroy() noexcept {
     delete this;
 }
 
-// Objects go before address spaces, so that each unbind finds its own; what the arenas reserved goes
-// last, when nothing can be mapped there any more.
+// Objects go before address spaces, so that each unbind finds its own; what the arenas reserved
+// goes last, when nothing can be mapped there any more.
 Context::~Context() {
     for (auto& [start, reservation] : m_reservations.map()) {
         erasePieces(reservation, start, start + reservation.size);

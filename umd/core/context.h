@@ -38,9 +38,9 @@ struct HostVisibleBlock {
     explicit operator bool() const noexcept { return cpu != nullptr; }
 };
 
-/// A device's view of a piece of the application's memory for as long as this object lives: the pages
-/// are pinned and bound at an address of the driver's own, never at the CPU address, so that it
-/// neither disturbs nor depends on imports that overlap it. Must be gone before its context.
+/// A device's view of a piece of the application's memory for as long as this object lives: the
+/// pages are pinned and bound at an address of the driver's own, never at the CPU address, so that
+/// it neither disturbs nor depends on imports that overlap it. Must be gone before its context.
 class TransientImport {
 public:
     TransientImport() = default;
@@ -76,13 +76,15 @@ private:
 /// Where a device finds a range that an API call named by a CPU or device pointer.
 struct ResolvedRange {
     uint64_t address = 0;
-    TransientImport import; ///< set when the pages had to be pinned for the command; keep it that long
+    TransientImport
+        import; ///< set when the pages had to be pinned for the command; keep it that long
 };
 
 /// An address space on each of its devices, and everything that is allocated there.
 ///
-/// Locking: m_virtualMutex (reservations and what is mapped there) is taken before m_mutex (everything
-/// else). Neither is held across a call that pins pages or waits for work. Look-ups take no lock.
+/// Locking: m_virtualMutex (reservations and what is mapped there) is taken before m_mutex
+/// (everything else). Neither is held across a call that pins pages or waits for work. Look-ups
+/// take no lock.
 class Context : public Handle<Context, ze_context_handle_t, HandleKind::Context> {
 public:
     static ze_result_t create(Driver& driver, std::span<Device* const> devices, Context*& out);
@@ -101,7 +103,8 @@ public:
     void registerQueue(Device& device, uint32_t queueId);
     void unregisterQueue(Device& device, uint32_t queueId) noexcept;
     bool hasQueues() const noexcept;
-    /// The same queues with what their unfinished work touches: a free asks it for the work to wait for.
+    /// The same queues with what their unfinished work touches: a free asks it for the work to wait
+    /// for.
     WorkTracker& work() noexcept { return m_work; }
 
     // ---- look-up
@@ -111,17 +114,18 @@ public:
         return m_map.find(reinterpret_cast<uintptr_t>(ptr), out);
     }
 
-    /// Whether a page of the range belongs to an import that the device may only read: no other way to
-    /// the same page may let it write.
+    /// Whether a page of the range belongs to an import that the device may only read: no other way
+    /// to the same page may let it write.
     bool meetsReadOnlyImport(const void* ptr, size_t size) const;
 
     /// Where @p device reaches [ptr, ptr + size): the same address for memory of this context (USM,
-    /// imports, reservations), otherwise a transient import. INVALID_ARGUMENT when it is neither (not
-    /// user memory, VRAM of another device); OUT_OF_HOST_MEMORY at the locked-memory limit.
+    /// imports, reservations), otherwise a transient import. INVALID_ARGUMENT when it is neither
+    /// (not user memory, VRAM of another device); OUT_OF_HOST_MEMORY at the locked-memory limit.
     ze_result_t resolve(Device& device, const void* ptr, size_t size, bool deviceWrites,
                         ResolvedRange& out);
-    /// resolve() for memory of another context of this process: it is bound here, at another address,
-    /// for as long as @p out lives. Falls back to resolve() for memory that is not the source's.
+    /// resolve() for memory of another context of this process: it is bound here, at another
+    /// address, for as long as @p out lives. Falls back to resolve() for memory that is not the
+    /// source's.
     ze_result_t resolveFrom(Context& source, Device& device, const void* ptr, size_t size,
                             bool deviceWrites, ResolvedRange& out);
 
@@ -149,7 +153,8 @@ public:
     /// @p device: the device of a shared allocation, null for host memory.
     ze_result_t allocHost(Device* device, size_t size, size_t alignment, AllocationType type,
                           const AllocOptions& options, void*& out);
-    /// Pins the application's memory and gives every device of the context access at its own address.
+    /// Pins the application's memory and gives every device of the context access at its own
+    /// address.
     ze_result_t importHost(void* memory, size_t size, bool readOnly, void*& out);
     /// Frees the allocation that begins at @p ptr (the newest, when several imports do).
     ze_result_t free(void* ptr, FreePolicy policy);
@@ -264,8 +269,8 @@ private:
         };
         std::vector<Done> done; // one per device
     };
-    /// An import that is being bound or unbound: another one of the same pages has to wait, because a
-    /// late unbind would take its mapping.
+    /// An import that is being bound or unbound: another one of the same pages has to wait, because
+    /// a late unbind would take its mapping.
     struct Transit {
         uint64_t base;
         uint64_t size;

@@ -25,7 +25,8 @@ unsigned long long asULL(uint64_t value) noexcept {
 } // namespace
 
 // Turns the kernel's answer to a pin request into the result that the caller has to hear.
-ze_result_t Context::failPinning(int error, const void* memory, uint64_t size, bool readOnly) const {
+ze_result_t Context::failPinning(int error, const void* memory, uint64_t size,
+                                 bool readOnly) const {
     switch (error) {
     case EDQUOT: {
         rlimit limit{};
@@ -61,9 +62,8 @@ ze_result_t Context::beginImport(uint64_t base, uint64_t size) {
     auto meets = [&](const Transit& transit) {
         return transit.base < base + size && base < transit.base + transit.size;
     };
-    m_transitEnded.wait(lock, [&] {
-        return std::none_of(m_transit.begin(), m_transit.end(), meets);
-    });
+    m_transitEnded.wait(lock,
+                        [&] { return std::none_of(m_transit.begin(), m_transit.end(), meets); });
     AllocationView other;
     if (m_driver.strictOverlap() && m_map.overlaps(base, size, &other))
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -89,8 +89,8 @@ void Context::endTransit(uint64_t base, uint64_t size) noexcept {
 ze_result_t Context::importHost(void* memory, size_t size, bool readOnly, void*& out) {
     const auto base = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(memory));
     if (base >= kAddressEnd || size > kAddressEnd - base)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                    "[%p, +0x%zx) wraps or is beyond user memory", memory, size);
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "[%p, +0x%zx) wraps or is beyond user memory",
+                    memory, size);
     if (isDriverAddress(base, size))
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                     "[%p, +0x%zx) has memory that was allocated or reserved by this driver", memory,
@@ -164,8 +164,8 @@ void Context::release(TransientImport& import) noexcept {
         giveAddresses(AllocationType::Device, import.m_address, import.m_size);
 }
 
-// Binds [offset, offset + size) of an object at an address of the driver's own. The caller keeps the
-// object's handle when this fails.
+// Binds [offset, offset + size) of an object at an address of the driver's own. The caller keeps
+// the object's handle when this fails.
 ze_result_t Context::bindTransient(Device& device, uint32_t gem, uint64_t offset, uint64_t size,
                                    uintptr_t hostBase, bool readOnly, TransientImport& out) {
     uint64_t address = 0;
@@ -214,8 +214,8 @@ ze_result_t Context::importTransient(Device& device, const void* ptr, size_t siz
                                      bool deviceWrites, TransientImport& out) {
     const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
     if (start >= kAddressEnd || size == 0 || size > kAddressEnd - start)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                    "[%p, +0x%zx) wraps or is beyond user memory", ptr, size);
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "[%p, +0x%zx) wraps or is beyond user memory",
+                    ptr, size);
     const uint64_t base = start & ~(kPage - 1);
     const uint64_t length = ((start + size + kPage - 1) & ~(kPage - 1)) - base;
     if (isDriverAddress(base, length))
@@ -259,7 +259,8 @@ ze_result_t Context::resolve(Device& device, const void* ptr, size_t size, bool 
             return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                         "%p is memory of device %u, which device %u cannot access", ptr,
                         view.device, device.index());
-        // An import is used where it is if it has the whole range; heap memory around it is not its.
+        // An import is used where it is if it has the whole range; heap memory around it is not
+        // its.
         if (view.type != AllocationType::HostImported || view.contains(start, size))
             return ZE_RESULT_SUCCESS;
     } else if (ownsAddress(start)) {
@@ -308,8 +309,8 @@ ze_result_t Context::resolveFrom(Context& source, Device& device, const void* pt
                     "%p is not an allocation of the source context", ptr);
     const uint32_t gem = view.allocation->gem[source.positionOf(device)];
     if (gem == 0)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                    "%p is memory that device %u cannot access", ptr, device.index());
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is memory that device %u cannot access",
+                    ptr, device.index());
     const ze_result_t result =
         bindTransient(device, gem, base - view.base, length, base, view.readOnly, out.import);
     if (result == ZE_RESULT_SUCCESS)

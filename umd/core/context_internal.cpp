@@ -184,7 +184,8 @@ ze_result_t Context::openInternal(const drm_vze_share_token& token, size_t size,
     if (error == EACCES)
         return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "the handle is of another user");
     if (error == ENOENT || error == EXDEV)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle is of nothing that exists (any more)");
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                    "the handle is of nothing that exists (any more)");
     if (error != 0)
         return failErrno(error, "SHARE_OPEN");
     slab.gem[home] = args.handle;

@@ -268,8 +268,7 @@ ze_result_t Context::openByDescriptor(Device& device, int fd, void*& out) {
     auto allocation = std::make_unique<Allocation>();
     allocation->device = &device;
     allocation->gem = noHandles();
-    ze_result_t result =
-        importDmaBuf(&device, 0, fd, allocation->gem, allocation->readOnly);
+    ze_result_t result = importDmaBuf(&device, 0, fd, allocation->gem, allocation->readOnly);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     drm_vze_gem_info info{};

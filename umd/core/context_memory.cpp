@@ -33,9 +33,9 @@ unsigned long long asULL(uint64_t value) noexcept {
     return value;
 }
 
-// Whether the CPU may only read, too: memory of others that was given for reading. (A read-only host
-// allocation of ours is read-only for the device alone.) Pages of such objects can only be put into a
-// CPU mapping that cannot be written.
+// Whether the CPU may only read, too: memory of others that was given for reading. (A read-only
+// host allocation of ours is read-only for the device alone.) Pages of such objects can only be put
+// into a CPU mapping that cannot be written.
 bool isReadOnlyForCpu(const Allocation& allocation) noexcept {
     return allocation.readOnly &&
            (allocation.type == AllocationType::IpcHost ||
@@ -53,7 +53,7 @@ uint64_t nextAllocationId() noexcept {
 
 VaArena& Context::arenaOf(AllocationType type) noexcept {
     return type == AllocationType::Device || type == AllocationType::IpcDevice ? m_deviceArena
-                                                                              : m_hostArena;
+                                                                               : m_hostArena;
 }
 
 int Context::takeAddresses(AllocationType type, uint64_t size, uint64_t alignment,
@@ -69,11 +69,12 @@ void Context::giveAddresses(AllocationType type, uint64_t address, uint64_t size
     arenaOf(type).release(address, size);
 }
 
-// The host arena shows the CPU what the first device's address space maps, for reading and writing. Memory
-// that needs another view gets a mapping of its own over its range, and the arena its view back later.
+// The host arena shows the CPU what the first device's address space maps, for reading and writing.
+// Memory that needs another view gets a mapping of its own over its range, and the arena its view
+// back later.
 bool Context::hasOwnCpuView(const Allocation& allocation) const noexcept {
-    return isReadOnlyForCpu(allocation) || (allocation.type == AllocationType::IpcHost &&
-                                            allocation.device != m_devices.front());
+    return isReadOnlyForCpu(allocation) ||
+           (allocation.type == AllocationType::IpcHost && allocation.device != m_devices.front());
 }
 
 int Context::makeCpuView(const Allocation& allocation) noexcept {
@@ -147,11 +148,10 @@ void Context::releaseMemory(Allocation& allocation) noexcept {
 
 ze_result_t Context::failMemory(int error, const Device* device, uint64_t size) const {
     if (error == ENOSPC)
-        return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
-                    "device %u has no room for 0x%llx bytes", device->index(), asULL(size));
+        return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "device %u has no room for 0x%llx bytes",
+                    device->index(), asULL(size));
     if (error == ENOMEM)
-        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for 0x%llx bytes",
-                    asULL(size));
+        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for 0x%llx bytes", asULL(size));
     return failErrno(error, "allocation");
 }
 
@@ -226,17 +226,16 @@ ze_result_t Context::allocDevice(Device& device, size_t size, size_t alignment,
     allocation->gem = noHandles();
     if (options.importFd) {
         allocation->external = true;
-        const ze_result_t result = importDmaBuf(&device, size, *options.importFd, allocation->gem,
-                                                allocation->readOnly);
+        const ze_result_t result =
+            importDmaBuf(&device, size, *options.importFd, allocation->gem, allocation->readOnly);
         if (result != ZE_RESULT_SUCCESS)
             return result;
         allocation->size = pages(size);
         return place(std::move(allocation), alignment, out);
     }
     if (size > device.maxTransfer() && !options.relaxedSize)
-        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
-                    "size: 0x%zx exceeds maxMemAllocSize 0x%llx", size,
-                    asULL(device.maxTransfer()));
+        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "size: 0x%zx exceeds maxMemAllocSize 0x%llx",
+                    size, asULL(device.maxTransfer()));
     if (size > device.info().vram_size)
         return failMemory(ENOSPC, &device, size);
     allocation->size = pages(size);
@@ -256,8 +255,8 @@ ze_result_t Context::allocHost(Device* device, size_t size, size_t alignment, Al
     allocation->readOnly = options.readOnly;
     if (options.importFd) {
         allocation->external = true;
-        const ze_result_t result = importDmaBuf(nullptr, size, *options.importFd, allocation->gem,
-                                                allocation->readOnly);
+        const ze_result_t result =
+            importDmaBuf(nullptr, size, *options.importFd, allocation->gem, allocation->readOnly);
         if (result != ZE_RESULT_SUCCESS)
             return result;
         allocation->size = pages(size);
@@ -267,8 +266,8 @@ ze_result_t Context::allocHost(Device* device, size_t size, size_t alignment, Al
     for (const Device* each : m_devices)
         most = most == 0 ? each->maxTransfer() : std::min(most, each->maxTransfer());
     if (size > most && !options.relaxedSize)
-        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
-                    "size: 0x%zx exceeds maxMemAllocSize 0x%llx", size, asULL(most));
+        return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "size: 0x%zx exceeds maxMemAllocSize 0x%llx",
+                    size, asULL(most));
     // Decided here and not by the kernel's out-of-memory killer when the pages are touched.
     constexpr uint64_t kWorthAsking = 64ULL << 20;
     if (size >= kWorthAsking) {
@@ -364,9 +363,9 @@ bool Context::addressRange(const void* ptr, uint64_t& base, uint64_t& size) cons
 
 // ---- deferred free
 //
-// The kernel undoes the mapping when the last work that can touch the memory has ended, and the mapping
-// holds the only reference to the object: nothing more has to be done by this process. Its addresses go
-// back to the arena later, when a call finds that the kernel is done.
+// The kernel undoes the mapping when the last work that can touch the memory has ended, and the
+// mapping holds the only reference to the object: nothing more has to be done by this process. Its
+// addresses go back to the arena later, when a call finds that the kernel is done.
 
 // False when it could not be arranged (or need not be): the caller then waits. Nothing has changed.
 bool Context::deferFree(Allocation& allocation) {
@@ -454,8 +453,8 @@ bool Context::deferFree(Allocation& allocation) {
 // Takes back the addresses of deferred frees that the kernel has finished. Caller holds m_mutex.
 void Context::collectDeferred() noexcept {
     for (auto it = m_deferred.begin(); it != m_deferred.end();) {
-        const bool finished = std::all_of(
-            it->done.begin(), it->done.end(), [](const Deferred::Done& done) {
+        const bool finished =
+            std::all_of(it->done.begin(), it->done.end(), [](const Deferred::Done& done) {
                 return done.device->file().waitSyncobj(done.syncobj, 0, 0) != ETIME;
             });
         if (!finished) {
@@ -473,7 +472,8 @@ void Context::collectDeferred() noexcept {
     }
 }
 
-// Waits until no deferred free of the range is left: its late unmap would take what is mapped there now.
+// Waits until no deferred free of the range is left: its late unmap would take what is mapped there
+// now.
 void Context::waitDeferred(uint64_t base, uint64_t size) noexcept {
     for (;;) {
         std::vector<Deferred::Done> wait;

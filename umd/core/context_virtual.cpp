@@ -3,8 +3,8 @@
 // Reservations and physical objects mapped into them.
 //
 // The kernel's mappings and the pieces of a reservation are the same at every moment that
-// m_virtualMutex is free. A piece may be split by a call that names a part of it; all its parts then
-// share the physical object.
+// m_virtualMutex is free. A piece may be split by a call that names a part of it; all its parts
+// then share the physical object.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -27,9 +27,12 @@ uint64_t toAddress(const void* ptr) noexcept {
 
 uint32_t bindFlags(ze_memory_access_attribute_t access) noexcept {
     switch (access) {
-    case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE: return 0;
-    case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: return DRM_VZE_BIND_READONLY;
-    default: return DRM_VZE_BIND_NO_ACCESS;
+    case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE:
+        return 0;
+    case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY:
+        return DRM_VZE_BIND_READONLY;
+    default:
+        return DRM_VZE_BIND_NO_ACCESS;
     }
 }
 
@@ -217,8 +220,8 @@ int Context::unbindRange(uint64_t address, uint64_t size) noexcept {
 }
 
 // Maps the pieces of [begin, end) anew with an access (null: their own) on one device.
-int Context::bindPieces(Device& device, const Reservation& reservation, uint64_t begin, uint64_t end,
-                        const ze_memory_access_attribute_t* access) {
+int Context::bindPieces(Device& device, const Reservation& reservation, uint64_t begin,
+                        uint64_t end, const ze_memory_access_attribute_t* access) {
     const size_t position = positionOf(device);
     std::vector<drm_vze_bind_op> ops;
     for (auto it = reservation.pieces.lower_bound(begin);
@@ -259,10 +262,9 @@ ze_result_t Context::map(const void* ptr, size_t size,
     Reservation& reservation = it->second;
     const uint64_t address = toAddress(ptr);
     auto next = reservation.pieces.lower_bound(address);
-    const bool occupied =
-        (next != reservation.pieces.end() && next->first < address + size) ||
-        (next != reservation.pieces.begin() &&
-         std::prev(next)->first + std::prev(next)->second.size > address);
+    const bool occupied = (next != reservation.pieces.end() && next->first < address + size) ||
+                          (next != reservation.pieces.begin() &&
+                           std::prev(next)->first + std::prev(next)->second.size > address);
     if (occupied)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                     "[%p, +0x%zx) has a part that is mapped already", ptr, size);

@@ -24,7 +24,8 @@ struct DescriptorSlot {
 /// Walks an input chain. The rules for all descriptors:
 ///
 ///  - a structure of @p slots is found at any place, among others in any order;
-///  - the same structure twice, or one that the driver knows but that does not belong to this call, is
+///  - the same structure twice, or one that the driver knows but that does not belong to this call,
+///  is
 ///    INVALID_ARGUMENT; so is a chain of more than 64 structures, which is a cycle in practice;
 ///  - a structure that the driver has never heard of is skipped.
 ///

@@ -14,7 +14,8 @@ namespace vze {
 
 class Driver;
 
-/// A virtual GPU: one open render node and what does not change about it. Lives as long as the process.
+/// A virtual GPU: one open render node and what does not change about it. Lives as long as the
+/// process.
 class Device : public Handle<Device, ze_device_handle_t, HandleKind::Device> {
 public:
     Device(Driver& driver, uint32_t index, std::unique_ptr<kmd::DeviceFile> file,
@@ -32,7 +33,8 @@ public:
 
     /// The only queue group: ordinal 0, copy engines without compute.
     static constexpr uint32_t kQueueGroups = 1;
-    /// Queues of the group that index may name; each command queue gets a hardware queue of its own.
+    /// Queues of the group that index may name; each command queue gets a hardware queue of its
+    /// own.
     uint32_t queuesInGroup() const noexcept;
     /// Name of the model, NUL-terminated.
     const char* name() const noexcept { return reinterpret_cast<const char*>(m_info.name); }

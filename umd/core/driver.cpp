@@ -25,8 +25,8 @@ bool isSet(const char* name) noexcept {
     return value != nullptr && strcmp(value, "1") == 0;
 }
 
-// ZE_AFFINITY_MASK: a comma-separated list of devices ("0,2"); entries that name a tile ("0.1") select
-// none, there are no tiles. Unset or empty: every device.
+// ZE_AFFINITY_MASK: a comma-separated list of devices ("0,2"); entries that name a tile ("0.1")
+// select none, there are no tiles. Unset or empty: every device.
 bool isSelected(size_t index) {
     const char* mask = getenv("ZE_AFFINITY_MASK");
     if (mask == nullptr || *mask == '\0')
@@ -75,16 +75,14 @@ ze_result_t Driver::open(std::unique_ptr<Driver>& out) {
         if (error == 0)
             error = file->queryDevice(info);
         if (error != 0) {
-            result = fail(resultFromErrno(error), "%s: %s", nodes[i].path.c_str(),
-                          strerror(error));
+            result = fail(resultFromErrno(error), "%s: %s", nodes[i].path.c_str(), strerror(error));
             continue;
         }
         const auto index = static_cast<uint32_t>(driver->m_devices.size());
         driver->m_devices.push_back(
             std::make_unique<Device>(*driver, index, std::move(file), info));
-        log(LogLevel::Info, "device %u: %s (%s), %llu MiB", index,
-            driver->m_devices.back()->name(), nodes[i].path.c_str(),
-            static_cast<unsigned long long>(info.vram_size >> 20));
+        log(LogLevel::Info, "device %u: %s (%s), %llu MiB", index, driver->m_devices.back()->name(),
+            nodes[i].path.c_str(), static_cast<unsigned long long>(info.vram_size >> 20));
     }
     if (driver->m_devices.empty()) {
         if (result == ZE_RESULT_SUCCESS)

@@ -28,18 +28,19 @@ struct ExportedObject {
     ExportIds* ids = nullptr; ///< to be used under the context's lock
 };
 
-/// A process's exports: the dma-buf descriptors that it holds open and the shares that it made. One for
-/// the process, because any context may put a handle back.
+/// A process's exports: the dma-buf descriptors that it holds open and the shares that it made. One
+/// for the process, because any context may put a handle back.
 class ExportTable {
 public:
     static ExportTable& instance();
 
-    /// The one dma-buf descriptor of an object, made at the first call and again when the application
-    /// closed it. @p inode identifies the dma-buf. Returns 0 or an errno.
+    /// The one dma-buf descriptor of an object, made at the first call and again when the
+    /// application closed it. @p inode identifies the dma-buf. Returns 0 or an errno.
     /// @p keep: the application asked for the descriptor itself, so that Put must not close it.
     int descriptor(const ExportedObject& object, bool keep, int& fd, ino_t& inode);
 
-    /// Counts one Get of a share. @p descriptor: its object's, to be closed with the last Put; 0: none.
+    /// Counts one Get of a share. @p descriptor: its object's, to be closed with the last Put; 0:
+    /// none.
     void countGet(uint64_t share, Device& device, uint64_t descriptor);
     /// Takes back one Get. Unknown shares (of another process, put before) are no error.
     void put(uint64_t share);

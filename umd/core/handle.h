@@ -26,14 +26,15 @@ enum class HandleKind : uint32_t {
 /// The driver's DDI tables, as every handle carries them. Filled once (ddi_handle.cpp).
 const ze_handle_t& handleTables() noexcept;
 
-/// First member of every API object. The loader reads the table pointers at offset 0 of each handle,
-/// so no class derived from this may have virtual functions or another base before it.
+/// First member of every API object. The loader reads the table pointers at offset 0 of each
+/// handle, so no class derived from this may have virtual functions or another base before it.
 struct HandleHeader {
     ze_handle_t ddi;
     HandleKind kind;
 };
 
-/// Base of the API objects: `class Fence : public Handle<Fence, ze_fence_handle_t, HandleKind::Fence>`.
+/// Base of the API objects: `class Fence : public Handle<Fence, ze_fence_handle_t,
+/// HandleKind::Fence>`.
 ///
 /// The handle is the object's address.
 template <typename Object, typename ApiHandle, HandleKind kKind>

@@ -62,8 +62,8 @@ IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexc
 
     const bool kindKnown = wire.kind == static_cast<uint8_t>(IpcKind::Object) ||
                            wire.kind == static_cast<uint8_t>(IpcKind::Range);
-    if (memcmp(wire.magic, kMagic, sizeof(kMagic)) != 0 || wire.version != kVersion ||
-        !kindKnown || (wire.flags & ~kFlagCpuAccess) != 0 || wire.zero != 0 || wire.zero2 != 0 ||
+    if (memcmp(wire.magic, kMagic, sizeof(kMagic)) != 0 || wire.version != kVersion || !kindKnown ||
+        (wire.flags & ~kFlagCpuAccess) != 0 || wire.zero != 0 || wire.zero2 != 0 ||
         wire.pageOffset >= kPage || wire.size == 0 || wire.size > 1ULL << 47)
         return IpcForm::Invalid;
     out.kind = static_cast<IpcKind>(wire.kind);

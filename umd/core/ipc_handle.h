@@ -32,9 +32,9 @@ enum class IpcForm {
     Invalid,    ///< neither
 };
 
-/// Layout of the 64 bytes, little endian: 0 descriptor (4), 4 "VZE" and version (4), 8 kind, 9 flags,
-/// 10 zero (2), 12 offset in page (4), 16 share id (8), 24 secret (16), 40 size (8), 48 inode (8),
-/// 56 zero (8).
+/// Layout of the 64 bytes, little endian: 0 descriptor (4), 4 "VZE" and version (4), 8 kind, 9
+/// flags, 10 zero (2), 12 offset in page (4), 16 share id (8), 24 secret (16), 40 size (8), 48
+/// inode (8), 56 zero (8).
 void encodeIpcHandle(const IpcHandle& handle, ze_ipc_mem_handle_t& out) noexcept;
 IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexcept;
 

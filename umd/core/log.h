@@ -7,8 +7,8 @@
 
 namespace vze {
 
-/// How much VZE_LOG asks for: unset or 0 nothing, "error" or 1 the reason of every error, "info" also
-/// what was found at start, "trace" or 2 also each call and its result.
+/// How much VZE_LOG asks for: unset or 0 nothing, "error" or 1 the reason of every error, "info"
+/// also what was found at start, "trace" or 2 also each call and its result.
 enum class LogLevel { Off, Error, Info, Trace };
 
 LogLevel logLevel() noexcept;
@@ -38,9 +38,10 @@ private:
 /// One line "zeCall: text (RESULT)" goes to the log, and the same text is what
 /// zeDriverGetLastErrorDescription gives in this thread.
 [[gnu::format(printf, 2, 3)]] ze_result_t fail(ze_result_t result, const char* format,
-                                              ...) noexcept;
+                                               ...) noexcept;
 
-/// The text of the thread's last fail(), "" when there was none. Valid until the thread's next fail().
+/// The text of the thread's last fail(), "" when there was none. Valid until the thread's next
+/// fail().
 const char* lastErrorText() noexcept;
 
 /// Name of a result code, for messages.

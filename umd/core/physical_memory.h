@@ -11,10 +11,11 @@ namespace vze {
 
 class Device;
 
-/// zePhysicalMemCreate: an object that can be mapped into reservations of its context, on a device or,
-/// without one, in system memory that every device and the CPU reach.
+/// zePhysicalMemCreate: an object that can be mapped into reservations of its context, on a device
+/// or, without one, in system memory that every device and the CPU reach.
 ///
-/// Shared by its handle and by the reservations that map it: destroying the handle leaves mappings alone.
+/// Shared by its handle and by the reservations that map it: destroying the handle leaves mappings
+/// alone.
 class PhysicalMemory
     : public Handle<PhysicalMemory, ze_physical_mem_handle_t, HandleKind::PhysicalMemory> {
 public:

@@ -9,11 +9,12 @@
 
 namespace vze {
 
-/// The one mapping from a kernel error (positive errno) to an API result, where the call has no reading
-/// of its own. 0 is success.
+/// The one mapping from a kernel error (positive errno) to an API result, where the call has no
+/// reading of its own. 0 is success.
 ze_result_t resultFromErrno(int error) noexcept;
 
-/// resultFromErrno() with a log line "zeCall: what: strerror". @p what names the step, e.g. "VM_BIND".
+/// resultFromErrno() with a log line "zeCall: what: strerror". @p what names the step, e.g.
+/// "VM_BIND".
 ze_result_t failErrno(int error, const char* what) noexcept;
 
 /// Runs the body of an entry point. Exceptions do not cross the API: memory that runs out in the

@@ -28,8 +28,8 @@ void* toPointer(uint64_t address) noexcept {
 
 namespace {
 
-// Every reserved range of the process, by start address. Ranges that touch stay separate entries unless
-// one is given back in parts.
+// Every reserved range of the process, by start address. Ranges that touch stay separate entries
+// unless one is given back in parts.
 class ProcessRanges {
 public:
     static ProcessRanges& instance() {
@@ -73,8 +73,7 @@ int reserve(void* hint, uint64_t size, uint64_t alignment, uint64_t& address) no
         return ENOMEM;
     const uint64_t slack = hint == nullptr && alignment > kPage ? alignment : 0;
     const uint64_t total = size + slack;
-    void* mapped =
-        mmap(hint, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* mapped = mmap(hint, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED)
         return errno;
     const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(mapped));
@@ -161,7 +160,8 @@ int VaArena::allocate(uint64_t size, uint64_t alignment, uint64_t& address) {
 
     // The smallest piece that holds the range, where its alignment may need a larger one.
     auto fit = m_bySize.lower_bound({size, 0});
-    while (fit != m_bySize.end() && alignUp(fit->second, alignment) + size > fit->second + fit->first)
+    while (fit != m_bySize.end() &&
+           alignUp(fit->second, alignment) + size > fit->second + fit->first)
         ++fit;
     if (fit == m_bySize.end()) {
         const uint64_t chunk = std::max(kChunk, alignUp(worst, kLargePage));

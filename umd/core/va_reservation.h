@@ -22,21 +22,22 @@ int reserveAddresses(uint64_t size, uint64_t alignment, uint64_t& address) noexc
 /// Gives a whole reservation back to the process, with whatever was mapped over it.
 void unreserveAddresses(uint64_t address, uint64_t size) noexcept;
 
-/// Whether any byte of the range was reserved by reserveAddresses() and not given back: memory of the
-/// driver's, whichever context it belongs to.
+/// Whether any byte of the range was reserved by reserveAddresses() and not given back: memory of
+/// the driver's, whichever context it belongs to.
 bool isDriverAddress(uint64_t address, uint64_t size) noexcept;
 /// A reservation at @p hint when that is free, elsewhere otherwise.
-int reserveAddressesAt(uint64_t hint, uint64_t size, uint64_t alignment, uint64_t& address) noexcept;
+int reserveAddressesAt(uint64_t hint, uint64_t size, uint64_t alignment,
+                       uint64_t& address) noexcept;
 
-/// Hands out ranges of the process's address space so that no two meanings of an address can meet: what
-/// is allocated here cannot be the address of anything else in the process.
+/// Hands out ranges of the process's address space so that no two meanings of an address can meet:
+/// what is allocated here cannot be the address of anything else in the process.
 ///
-/// Takes the space in chunks (1 GiB, or the size of a larger range), so that a range costs no system
-/// call and any number of ranges needs few VMAs. Callers serialise.
+/// Takes the space in chunks (1 GiB, or the size of a larger range), so that a range costs no
+/// system call and any number of ranges needs few VMAs. Callers serialise.
 class VaArena {
 public:
-    /// @p prepare is called for each new chunk, which is reserved without access, and may map something
-    /// over it; returns 0 or an errno, which the allocation then returns.
+    /// @p prepare is called for each new chunk, which is reserved without access, and may map
+    /// something over it; returns 0 or an errno, which the allocation then returns.
     using Prepare = std::function<int(uint64_t address, uint64_t size)>;
 
     static constexpr uint64_t kChunk = 1ULL << 30;
@@ -79,7 +80,7 @@ struct MappedPiece {
 /// A range of zeVirtualMemReserve and its mapped pieces.
 struct Reservation {
     uint64_t size = 0;
-    bool cpuMapped = false; ///< the CPU sees what the address space maps there
+    bool cpuMapped = false;                 ///< the CPU sees what the address space maps there
     std::map<uint64_t, MappedPiece> pieces; ///< by start address; disjoint
 };
 

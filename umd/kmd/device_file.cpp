@@ -23,8 +23,8 @@ namespace vze::kmd {
 
 namespace {
 
-// Counts forks between the first ancestor and this process. An open file is valid in the process that
-// opened it, which is the one with the same count.
+// Counts forks between the first ancestor and this process. An open file is valid in the process
+// that opened it, which is the one with the same count.
 std::atomic<unsigned> forkGeneration{0};
 // The count when the last device was opened.
 std::atomic<unsigned> openGeneration{0};
@@ -38,8 +38,8 @@ void watchForks() {
     static_cast<void>(registered);
 }
 
-// ioctl(2) that starts again when a signal came in between; every vze call may be repeated, those that
-// wait take an absolute timeout.
+// ioctl(2) that starts again when a signal came in between; every vze call may be repeated, those
+// that wait take an absolute timeout.
 int retryIoctl(int fd, unsigned long request, void* argument) noexcept {
     int result;
     do {
@@ -191,8 +191,7 @@ int DeviceFile::queryClock(drm_vze_query_clock& out) {
 
 int DeviceFile::queryCounters(std::span<uint64_t> counters) {
     std::fill(counters.begin(), counters.end(), uint64_t{0});
-    drm_vze_query query =
-        makeQuery(DRM_VZE_QUERY_COUNTERS, counters.data(), counters.size_bytes());
+    drm_vze_query query = makeQuery(DRM_VZE_QUERY_COUNTERS, counters.data(), counters.size_bytes());
     return call(DRM_IOCTL_VZE_QUERY, &query);
 }
 
@@ -237,8 +236,7 @@ int DeviceFile::mmapVm(uint32_t vm, void* address, uint64_t size, bool writable)
         return EPERM;
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     const auto offset = static_cast<off_t>(DRM_VZE_VM_MMAP_OFFSET(vm, toU64(address)));
-    void* mapped =
-        mmap(address, size, protection, MAP_SHARED | MAP_FIXED, m_fd.get(), offset);
+    void* mapped = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, m_fd.get(), offset);
     return mapped == MAP_FAILED ? errno : 0;
 }
 
@@ -255,9 +253,8 @@ int DeviceFile::createGem(uint64_t size, uint32_t placement, uint32_t flags, uin
     return error;
 }
 
-int DeviceFile::createUserptr(const void* address, uint64_t size, bool readOnly,
-                              uint32_t& handle, const DeviceFile* source,
-                              uint32_t sourceHandle) {
+int DeviceFile::createUserptr(const void* address, uint64_t size, bool readOnly, uint32_t& handle,
+                              const DeviceFile* source, uint32_t sourceHandle) {
     drm_vze_gem_userptr args{};
     args.addr = toU64(address);
     args.size = size;

@@ -42,11 +42,12 @@ private:
 /// too, and a child that closed handles or unmapped ranges would take them from it.
 class DeviceFile {
 public:
-    /// Render nodes whose driver is vze, in the order of their numbers. Their version is not checked.
+    /// Render nodes whose driver is vze, in the order of their numbers. Their version is not
+    /// checked.
     static std::vector<NodeInfo> enumerate();
 
-    /// Opens a node and checks the interface version (EPROTO on mismatch, with a log line that names
-    /// both versions).
+    /// Opens a node and checks the interface version (EPROTO on mismatch, with a log line that
+    /// names both versions).
     static int open(const NodeInfo& node, std::unique_ptr<DeviceFile>& out);
 
     DeviceFile(const DeviceFile&) = delete;
@@ -62,7 +63,8 @@ public:
     int createVm(uint32_t& id);
     int destroyVm(uint32_t id);
     int vmInfo(uint32_t id, drm_vze_vm_info& out);
-    /// Any number of operations up to DRM_VZE_MAX_BIND_OPS, all or nothing. @p flags: DRM_VZE_VM_BIND_*.
+    /// Any number of operations up to DRM_VZE_MAX_BIND_OPS, all or nothing. @p flags:
+    /// DRM_VZE_VM_BIND_*.
     int bind(uint32_t vm, std::span<const drm_vze_bind_op> ops,
              std::span<const drm_vze_sync> syncs = {}, uint32_t flags = 0);
 
@@ -70,7 +72,8 @@ public:
     /// @p source: a device that has the same memory as object @p sourceHandle; its pages are used.
     int createUserptr(const void* address, uint64_t size, bool readOnly, uint32_t& handle,
                       const DeviceFile* source = nullptr, uint32_t sourceHandle = 0);
-    /// Drops one reference to a handle: a handle that importDmaBuf() gave n times is closed at the n-th.
+    /// Drops one reference to a handle: a handle that importDmaBuf() gave n times is closed at the
+    /// n-th.
     void closeGem(uint32_t handle);
     int gemInfo(uint32_t handle, drm_vze_gem_info& out);
     int gemMmapOffset(uint32_t handle, uint64_t& offset);
@@ -90,8 +93,8 @@ public:
     int exec(uint32_t queue, std::span<const drm_vze_batch> batches,
              std::span<const drm_vze_sync> syncs, uint64_t& seqno);
 
-    /// Restarted on signals. @p op: VZE_HW_WAIT_*; @p queue 0: none; @p absTimeoutNs: CLOCK_MONOTONIC,
-    /// negative for ever, 0 only looks (ETIME when not fulfilled).
+    /// Restarted on signals. @p op: VZE_HW_WAIT_*; @p queue 0: none; @p absTimeoutNs:
+    /// CLOCK_MONOTONIC, negative for ever, 0 only looks (ETIME when not fulfilled).
     int fenceWait(const volatile uint64_t* address, uint64_t value, uint32_t op, uint32_t queue,
                   int64_t absTimeoutNs);
     int fenceWake();
@@ -101,8 +104,8 @@ public:
     /// Waits until the point (0: binary) has a fence and it signals. ETIME after @p absTimeoutNs.
     int waitSyncobj(uint32_t handle, uint64_t point, int64_t absTimeoutNs);
 
-    /// CPU mapping of [address, address + size) that shows what VM @p vm maps there; replaces whatever
-    /// the process has there (MAP_FIXED).
+    /// CPU mapping of [address, address + size) that shows what VM @p vm maps there; replaces
+    /// whatever the process has there (MAP_FIXED).
     int mmapVm(uint32_t vm, void* address, uint64_t size, bool writable = true);
 
     int fd() const noexcept { return m_fd.get(); }

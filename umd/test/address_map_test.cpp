@@ -74,10 +74,10 @@ TEST(AddressMap, WholeViewComesBack) {
 
 // Sizes and alignments on both sides of every level's page size.
 TEST(AddressMap, EdgesOfLargePages) {
-    const uint64_t anchors[] = {0x7f0000000000, 0x7f0000000000 + 2 * kMiB, 0x7e8040201000, 512 * kGiB};
-    const uint64_t sizes[] = {kPage,           2 * kMiB - kPage, 2 * kMiB, 2 * kMiB + kPage,
-                              kGiB - kPage,    kGiB,             kGiB + kPage, 6 * kGiB,
-                              513 * kGiB};
+    const uint64_t anchors[] = {0x7f0000000000, 0x7f0000000000 + 2 * kMiB, 0x7e8040201000,
+                                512 * kGiB};
+    const uint64_t sizes[] = {kPage, 2 * kMiB - kPage, 2 * kMiB, 2 * kMiB + kPage, kGiB - kPage,
+                              kGiB,  kGiB + kPage,     6 * kGiB, 513 * kGiB};
     for (uint64_t anchor : anchors) {
         for (uint64_t size : sizes) {
             for (uint64_t shift : {uint64_t{0}, kPage, 2 * kMiB - kPage}) {
@@ -176,8 +176,8 @@ TEST(AddressMap, Many) {
     EXPECT_FALSE(map.overlaps(kBase, kMany * 2 * kPage));
 }
 
-// Readers beside a writer: an address that is always allocated is always found with its own values; one
-// that comes and goes is found with the values of one of its lives or not at all.
+// Readers beside a writer: an address that is always allocated is always found with its own values;
+// one that comes and goes is found with the values of one of its lives or not at all.
 TEST(AddressMap, ReadersBesideAWriter) {
     AddressMap map;
     constexpr uint64_t kStable = 0x7d0000000000;
@@ -214,8 +214,8 @@ TEST(AddressMap, ReadersBesideAWriter) {
         if (live.size() < 40 && random() % 2 == 0) {
             const uint64_t page = random() % kBusyPages;
             const uint64_t count = 1 + random() % (kBusyPages - page);
-            live.push_back(map.insert(make(kBusy + page * kPage, count * kPage,
-                                           2000 + static_cast<uint64_t>(round))));
+            live.push_back(map.insert(
+                make(kBusy + page * kPage, count * kPage, 2000 + static_cast<uint64_t>(round))));
         } else if (!live.empty()) {
             const size_t i = random() % live.size();
             map.erase(live[i]);

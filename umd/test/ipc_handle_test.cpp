@@ -66,8 +66,8 @@ TEST(IpcHandle, DescriptorAndZeros) {
     EXPECT_EQ(decodeIpcHandle(bytes, out), IpcForm::Invalid);
 }
 
-// Which bytes are checked without the kernel's help: all but descriptor, token, size and inode, where
-// any value may be right.
+// Which bytes are checked without the kernel's help: all but descriptor, token, size and inode,
+// where any value may be right.
 TEST(IpcHandle, DamagedBytes) {
     for (size_t byte = 4; byte < sizeof(ze_ipc_mem_handle_t); ++byte) {
         ze_ipc_mem_handle_t bytes{};
