@@ -75,6 +75,7 @@ def parse(arguments):
     parser.add_argument("--load", choices=("module", "alias", "none"), default="module",
                         help="insmod of the built module, udev by PCI alias, or nothing (module)")
     parser.add_argument("--no-module", dest="load", action="store_const", const="none", help="same as --load none")
+    parser.add_argument("--module", metavar="FILE", help="another vze.ko to insmod, by its path in the guest")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of the kernel module")
     parser.add_argument("--root", type=existing_directory, metavar="DIR", help="another root file system")
     parser.add_argument("--no-strict", action="store_true", help="GPU without its strict checking")

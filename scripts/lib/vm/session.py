@@ -100,6 +100,7 @@ class Session:
         size = shutil.get_terminal_size((80, 24))
         config = {
             "VZE_KERNEL": options.kernel, "VZE_GPUS": options.gpus, "VZE_LOAD": options.load,
+            "VZE_MODULE": options.module or "/vze/build/%s/module/vze.ko" % options.kernel,
             "VZE_DEPENDS": " ".join(machine.module_depends(
                 os.path.join(self.top, "build", options.kernel, "module/vze.ko"))),
             "VZE_MODULE_PARAMETERS": " ".join(options.param), "VZE_TIMEOUT": options.timeout,
