@@ -29,7 +29,7 @@ extern "C" {
  * minor version below the one it was built for.
  */
 #define VZE_UAPI_VERSION_MAJOR		1
-#define VZE_UAPI_VERSION_MINOR		1
+#define VZE_UAPI_VERSION_MINOR		2
 
 #define DRM_VZE_QUERY			0x00
 #define DRM_VZE_GEM_CREATE		0x01
@@ -49,6 +49,10 @@ extern "C" {
 #define DRM_VZE_SHARE_CREATE		0x0f
 #define DRM_VZE_SHARE_OPEN		0x10
 #define DRM_VZE_SHARE_PUT		0x11
+#define DRM_VZE_SHARE_FD		0x12
+#define DRM_VZE_SHARE_INFO		0x13
+#define DRM_VZE_SHARE_IMPORTERS		0x14
+#define DRM_VZE_SHARE_REVOKE		0x15
 
 /* ------------------------------------------------------------------ query -- */
 
@@ -549,16 +553,39 @@ struct drm_vze_fence_wake {
 /* ----------------------------------------------------------------- shares -- */
 
 /*
- * A share hands memory to other processes of the same user by value: whoever knows
- * the token can open it, without a descriptor and without the exporter's help. It
- * holds references to the objects, so that an opened share stays valid whatever the
- * exporter does. It can no longer be opened once it was put, once the exporter
- * released an object of it (its last handle), or once the exporter's file was closed.
+ * A share hands memory to other processes by value: whoever knows the token can open
+ * it, without a descriptor and without the exporter's help. It is made from one object,
+ * a list of pieces of objects, or a range of a VM, and is a snapshot: what the exporter
+ * maps or unmaps later does not change it.
+ *
+ * An opened share is an object, called a view here. View and share hold references on
+ * the objects they consist of: a view stays valid whatever the exporter does, but for
+ * SHARE_REVOKE, and memory goes back when no handle, mapping, live share and view holds it
+ * any more. A share that is over and has no views holds nothing.
+ *
+ * States. A share is LIVE when it is made, and can be opened while it is. It moves on
+ * to PUT (the last SHARE_PUT), to REVOKED (SHARE_REVOKE) and to DEAD (the exporter gave
+ * up its handle of an object in it, its file was closed, it ended, or the device was
+ * removed), and never back. What is not LIVE opens with -ENOENT, at once.
+ *
+ * Permission. By token a share opens for processes whose effective user is the one
+ * that the exporter had when it made the share, and for those with CAP_SYS_PTRACE in the
+ * exporter's user namespace. PID namespaces, ptrace rules and whether the exporter
+ * is dumpable, stopped or busy play no part. By share descriptor (SHARE_FD) it opens for
+ * whoever has that.
+ *
+ * Access. One access holds for all of a share: writing is allowed unless the exporter
+ * asked for READONLY or one of the objects is a read-only one. The access of the
+ * exporter's own mappings does not matter: it can change that at any time.
+ *
+ * Limits. A user has at most so many shares (module parameter max_shares), and at most so
+ * many segments in its shares and in what was opened of them (max_share_segments; 24 bytes
+ * of kernel memory each), -EDQUOT. CAP_SYS_RESOURCE and CAP_SYS_ADMIN are exempt.
  */
 
 /** struct drm_vze_share_token - names a share */
 struct drm_vze_share_token {
-	/** @id: identity, never used twice while the module is loaded */
+	/** @id: identity, never used twice while the module is loaded; not a secret */
 	__u64 id;
 	/** @secret: random */
 	__u8 secret[16];
@@ -567,47 +594,83 @@ struct drm_vze_share_token {
 /* struct drm_vze_share_create.flags */
 #define DRM_VZE_SHARE_READONLY		(1u << 0) /* openers may only read */
 #define DRM_VZE_SHARE_RANGE		(1u << 1) /* a range of a VM, else one object */
+#define DRM_VZE_SHARE_LIST		(1u << 2) /* pieces of objects (since 1.2) */
+
+/** struct drm_vze_share_piece - a piece of an object in a list */
+struct drm_vze_share_piece {
+	/** @handle: object */
+	__u32 handle;
+	/** @pad: zero */
+	__u32 pad;
+	/** @offset: first byte in the object */
+	__u64 offset;
+	/** @size: bytes, inside the object */
+	__u64 size;
+};
+
+#define DRM_VZE_MAX_SHARE_PIECES	(1u << 20)
 
 /**
  * struct drm_vze_share_create - make memory openable
  *
- * Equal requests on unchanged memory return the same share and count its puts.
- * Errors: -ENOENT (handle, VM; a byte of the range is not mapped), -EINVAL, -EOPNOTSUPP
- * (the object is a userptr or an import of another driver), -EPERM (the caller's mm is
- * not the one that opened the file), -ENOMEM, -EDQUOT (too many shares of this user).
+ * Equal requests return the same share and count its puts while it is LIVE. Requests
+ * are equal when they come from the same file, with the same flags and @user_data, for the
+ * same object, the same list, or the same range of the same VM, and the range consists of
+ * the same pieces of the same objects in the same order at both moments. Anything else
+ * makes a new share with a new identity.
+ *
+ * Errors: -ENOENT (handle, VM; a byte of the range is not mapped), -EINVAL, -EFAULT,
+ * -EOPNOTSUPP (an object is a userptr or an import of another driver), -EACCES (a view that
+ * was revoked), -EPERM (the caller's mm is not the one that opened the file), -ENOMEM,
+ * -EDQUOT (a limit of the user, see above), -EINTR.
  */
 struct drm_vze_share_create {
 	/** @flags: DRM_VZE_SHARE_* */
 	__u32 flags;
-	/** @handle: object, without RANGE */
+	/** @handle: object, without RANGE and LIST; else 0 */
 	__u32 handle;
-	/** @vm_id: address space, with RANGE */
+	/** @vm_id: address space, with RANGE; else 0 */
 	__u32 vm_id;
 	/** @segments: out: pieces that the share consists of */
 	__u32 segments;
-	/** @addr: first byte, with RANGE */
+	/** @addr: first byte, with RANGE; else 0 */
 	__u64 addr;
 	/** @size: bytes: with RANGE in; without it out */
 	__u64 size;
 	/** @token: out */
 	struct drm_vze_share_token token;
+	/** @pieces: with LIST: pointer to struct drm_vze_share_piece; else 0 (since 1.2) */
+	__u64 pieces;
+	/** @num_pieces: with LIST: 1..%DRM_VZE_MAX_SHARE_PIECES; else 0 (since 1.2) */
+	__u32 num_pieces;
+	/** @pad: zero */
+	__u32 pad;
+	/** @user_data: anything, for whoever opens the share (since 1.2) */
+	__u64 user_data;
 };
 
 /* struct drm_vze_share_open.flags */
 #define DRM_VZE_SHARE_OPEN_BIND		(1u << 0) /* map it too: vm_id, addr, size */
 #define DRM_VZE_SHARE_OPEN_READONLY	(1u << 1) /* map it for reading only */
 #define DRM_VZE_SHARE_OPEN_IS_READONLY	(1u << 2) /* out: the share is read-only */
+#define DRM_VZE_SHARE_OPEN_FD		(1u << 3) /* by share descriptor (since 1.2) */
 
 /**
  * struct drm_vze_share_open - get a handle for a share
  *
- * The handle is an object of placement SHARE; every open makes its own.
- * Errors: -ENOENT (no live share with this token; VM), -EACCES (the share belongs to
- * another user; a writable binding of a read-only share), -EINVAL, -EXDEV (a share of
- * another device), -ENOMEM.
+ * The handle is an object of placement SHARE, the view; every open makes its own. With
+ * BIND everything is mapped in the same call, all or nothing, as one mapping.
+ *
+ * Errors: -ENOENT (no live share with this token; VM; FD: the share has another id, or is
+ * not live), -EACCES (the share belongs to another user; a writable binding of a read-only
+ * share), -EINVAL (FD: not a share descriptor), -EBADF, -EXDEV (a share of another
+ * device), -ENOMEM, -EINTR.
  */
 struct drm_vze_share_open {
-	/** @token: which */
+	/**
+	 * @token: which. With FD: @token.id is 0 or what the id must be, and receives it,
+	 * @token.secret is zero
+	 */
 	struct drm_vze_share_token token;
 	/** @flags: DRM_VZE_SHARE_OPEN_* */
 	__u32 flags;
@@ -621,16 +684,159 @@ struct drm_vze_share_open {
 	__u32 handle;
 	/** @segments: out */
 	__u32 segments;
+	/** @fd: with FD: share descriptor, which stays the caller's; else 0 (since 1.2) */
+	__s32 fd;
+	/** @pad: zero */
+	__u32 pad;
+	/** @user_data: out: of SHARE_CREATE (since 1.2) */
+	__u64 user_data;
 };
 
 /**
  * struct drm_vze_share_put - take back one SHARE_CREATE of this file
  *
- * The last one ends the share; what is open stays. Errors: -ENOENT.
+ * The last one ends the share; what is open stays. Errors: -ENOENT (no live share of this
+ * file).
  */
 struct drm_vze_share_put {
 	/** @id: of the token */
 	__u64 id;
+};
+
+/* struct drm_vze_share_fd.flags: of the share that @handle is a view of, else by token */
+#define DRM_VZE_SHARE_FD_HANDLE		(1u << 0)
+
+/**
+ * struct drm_vze_share_fd - get a descriptor of a share (since 1.2)
+ *
+ * The descriptor opens the share while it is LIVE (SHARE_OPEN with FD) and tells of
+ * its end: poll(2) reports nothing while the share is LIVE, %POLLIN and %POLLHUP from the
+ * moment it is not, and %POLLERR too once its views are being unmapped by SHARE_REVOKE.
+ * It works whichever way the exporter ends. Any number of descriptors can be held, by
+ * any process; they hold no memory of the share and do not keep it LIVE. SHARE_INFO says
+ * which share a descriptor is of. Close-on-exec is set.
+ *
+ * With HANDLE it is given for a share in any state, by token only for a LIVE one.
+ *
+ * Errors: -ENOENT (no live share with this token; handle), -EACCES (the share belongs to
+ * another user), -EXDEV (a share of another device), -EINVAL (flags; the object is not
+ * a view), -EMFILE, -ENFILE, -ENOMEM.
+ */
+struct drm_vze_share_fd {
+	/** @token: which; zero with HANDLE */
+	struct drm_vze_share_token token;
+	/** @flags: DRM_VZE_SHARE_FD_* */
+	__u32 flags;
+	/** @handle: view, with HANDLE; else 0 */
+	__u32 handle;
+	/** @fd: out */
+	__s32 fd;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/* States of a share; they only grow */
+#define DRM_VZE_SHARE_STATE_LIVE	0
+#define DRM_VZE_SHARE_STATE_PUT		1
+#define DRM_VZE_SHARE_STATE_REVOKED	2
+#define DRM_VZE_SHARE_STATE_DEAD	3
+
+/* struct drm_vze_share_info.flags */
+#define DRM_VZE_SHARE_INFO_READONLY	(1u << 0) /* openers may only read */
+#define DRM_VZE_SHARE_INFO_UNMAPPED	(1u << 1) /* its views were unmapped by SHARE_REVOKE */
+
+/**
+ * struct drm_vze_share_info - what a share descriptor is of (since 1.2)
+ *
+ * In any state, also of a share of another vze device. Errors: -EBADF, -EINVAL (not a share
+ * descriptor; pad).
+ */
+struct drm_vze_share_info {
+	/** @fd: share descriptor */
+	__s32 fd;
+	/** @pad: zero */
+	__u32 pad;
+	/** @state: out: DRM_VZE_SHARE_STATE_* */
+	__u32 state;
+	/** @flags: out: DRM_VZE_SHARE_INFO_* */
+	__u32 flags;
+	/** @id: out: identity */
+	__u64 id;
+	/** @size: out: bytes */
+	__u64 size;
+	/** @user_data: out: of SHARE_CREATE */
+	__u64 user_data;
+	/** @segments: out: pieces that it consists of */
+	__u32 segments;
+	/** @reserved: out: zero */
+	__u32 reserved;
+};
+
+/** struct drm_vze_share_importer - a process that has views of a share */
+struct drm_vze_share_importer {
+	/** @pid: process that opened them, in the caller's PID namespace; 0: not visible there */
+	__u32 pid;
+	/** @views: how many it has */
+	__u32 views;
+	/** @bytes: of all of them */
+	__u64 bytes;
+};
+
+/**
+ * struct drm_vze_share_importers - who has opened a share (since 1.2)
+ *
+ * For the exporter, while the share is LIVE or has views. A view counts until its
+ * handles and mappings are gone. Views of a share that an importer made of its view (and so
+ * on) are not listed; SHARE_REVOKE reaches them.
+ *
+ * Errors: -ENOENT (no such share of this file), -EINVAL (pad), -EFAULT, -ENOMEM.
+ */
+struct drm_vze_share_importers {
+	/** @id: of the token */
+	__u64 id;
+	/** @importers: pointer to struct drm_vze_share_importer, in no order */
+	__u64 importers;
+	/** @num: in: room at @importers, 0 to learn the number; out: number of importers */
+	__u32 num;
+	/** @state: out: DRM_VZE_SHARE_STATE_* */
+	__u32 state;
+	/** @puts: out: SHARE_CREATEs that have not been put */
+	__u64 puts;
+};
+
+/* struct drm_vze_share_revoke.flags: take what is open away, too */
+#define DRM_VZE_SHARE_REVOKE_UNMAP	(1u << 0)
+
+/**
+ * struct drm_vze_share_revoke - take a share back (since 1.2)
+ *
+ * For the exporter, while the share is LIVE or has views. The share can no longer be
+ * opened, however many puts are due, and so can no share that was made of a view of it.
+ *
+ * With UNMAP also the views are taken away, those of such other shares included: when
+ * the call returns 0 no translation of a view is left in any VM, and no page of it in a
+ * process. Device accesses there fault, which stops their queues; CPU accesses are SIGBUS;
+ * new mappings of a view are -EACCES. The addresses stay taken in the VMs until their owners
+ * unmap them or map something else there. The objects that the views refer to are held
+ * until the importers close the views or end.
+ *
+ * What other drivers have mapped already of a dma-buf that was made of a view stays with them;
+ * they can map no more of it. @exported says of how many views that can be true.
+ *
+ * Errors: -ENOENT (no such share of this file), -EINVAL (flags, pad), -EIO, -ENODEV (the
+ * share is revoked, but the device did not acknowledge that views are unmapped).
+ */
+struct drm_vze_share_revoke {
+	/** @id: of the token */
+	__u64 id;
+	/** @flags: DRM_VZE_SHARE_REVOKE_* */
+	__u32 flags;
+	/** @pad: zero */
+	__u32 pad;
+	/** @views: out: views that were open, 0 without UNMAP */
+	__u32 views;
+	/** @exported: out: those of them of which a dma-buf was made */
+	__u32 exported;
 };
 
 /* ----------------------------------------------------------------- ioctls -- */
@@ -671,6 +877,14 @@ struct drm_vze_share_put {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_OPEN, struct drm_vze_share_open)
 #define DRM_IOCTL_VZE_SHARE_PUT \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_VZE_SHARE_PUT, struct drm_vze_share_put)
+#define DRM_IOCTL_VZE_SHARE_FD \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_FD, struct drm_vze_share_fd)
+#define DRM_IOCTL_VZE_SHARE_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_INFO, struct drm_vze_share_info)
+#define DRM_IOCTL_VZE_SHARE_IMPORTERS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_IMPORTERS, struct drm_vze_share_importers)
+#define DRM_IOCTL_VZE_SHARE_REVOKE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VZE_SHARE_REVOKE, struct drm_vze_share_revoke)
 
 #if defined(__cplusplus)
 }
