@@ -29,6 +29,7 @@
 #include "vze_fault.h"
 #include "vze_quarantine.h"
 #include "vze_queue.h"
+#include "vze_ring.h"
 #include "vze_tlb.h"
 #include "vze_vm.h"
 #include "vze_vram.h"
@@ -411,7 +412,7 @@ static void hw_shut_off(struct vze_device *vdev)
 	/* Nobody else posts commands any more: the reset is the last one. */
 	vdev->quiesced = !vze_ctrl_device_reset(vdev);
 	complete_all(&vdev->hw_off);
-	vze_queues_give_rings(vdev, vdev->quiesced);
+	vze_rings_give(vdev, vdev->quiesced);
 	if (vdev->quiesced)
 		vze_quarantine_release(vdev);
 }

@@ -30,6 +30,7 @@
 #include "vze_device.h"
 #include "vze_fence.h"
 #include "vze_queue.h"
+#include "vze_ring.h"
 #include "vze_sync.h"
 #include "vze_trace.h"
 #include "vze_vm.h"

@@ -18,22 +18,6 @@ struct vze_device;
 struct vze_file;
 struct vze_vm;
 
-/* Entries of a hardware ring; a job takes one per batch. */
-#define VZE_RING_ENTRIES	DRM_VZE_MAX_BATCHES
-#define VZE_RING_BYTES		(VZE_RING_ENTRIES * sizeof(struct vze_hw_ring_entry))
-#define VZE_RING_PAGES		(VZE_RING_BYTES / VZE_HW_PAGE_SIZE)
-
-/* Addresses of rings in address space 0: one behind the other from here. */
-#define VZE_RING_VA		0x100000000ULL
-
-/**
- * struct vze_ring - ring memory of a hardware queue, mapped in address space 0
- */
-struct vze_ring {
-	/** @pages: its pages, or NULL before the first use of the hardware queue */
-	struct page *pages[VZE_RING_PAGES];
-};
-
 /**
  * struct vze_queue - a queue of a client
  *
@@ -110,11 +94,8 @@ struct vze_queue {
 int vze_queue_module_init(void);
 void vze_queue_module_exit(void);
 
-struct vze_hw_ring_entry *vze_ring_entry(const struct vze_ring *ring, u32 index);
-
 int vze_queues_init(struct vze_device *vdev);
 void vze_queues_fini(struct vze_device *vdev);
-void vze_queues_give_rings(struct vze_device *vdev, bool unused);
 void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit);
 void vze_queues_irq(struct vze_device *vdev);
 void vze_queues_kill_all(struct vze_device *vdev, int error);
