@@ -86,7 +86,8 @@ make_sanitize_kernel() {
     cp "$source/.config" "$dir/boot/config-$release"
     cp "$source"/modules.builtin* "$dir/usr/lib/modules/$release/"
     : >"$dir/usr/lib/modules/$release/modules.order"
-    depmod -b "$dir/usr" "$release"
+    # Not the host's, which need not have one.
+    in_work "$dir" depmod -b /vze/usr "$release"
     run_logged "$log" in_work "$source" env srctree=. SRCARCH=x86 KCONFIG_CONFIG=.config CC=gcc HOSTCC=gcc MAKE=make \
         scripts/package/install-extmod-build extmod
     cp -a "$source/extmod/." "$dir/usr/lib/modules/$release/build/"
