@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 
 #include "../kselftest_harness.h"
+#include "fail_nth.h"
 #include "vze_test.h"
 
 static const struct {
@@ -280,6 +281,35 @@ VZE_TEST(uapi_coverage, no_ioctl_without_a_test)
 			EXPECT_TRUE(ret == -EINVAL || ret == -ENOTTY) {
 				TH_LOG("ioctl 0x%02x has no line here: result %d", nr, ret);
 			}
+		}
+	}
+}
+
+/*
+ * Nor one without failure injection. The number beside a form is what its program has found it to
+ * call, so that a form in the list is one that runs.
+ */
+VZE_TEST(uapi_coverage, no_ioctl_without_failure_injection)
+{
+	static const unsigned int forms[] = {
+#define NUMBER(form, nr) nr,
+		VZE_FAIL_GEM_FORMS(NUMBER)
+		VZE_FAIL_VM_FORMS(NUMBER)
+		VZE_FAIL_EXEC_FORMS(NUMBER)
+		VZE_FAIL_SHARE_FORMS(NUMBER)
+#undef NUMBER
+	};
+	unsigned int nr, i;
+
+	for (nr = 0; nr < DRM_COMMAND_END - DRM_COMMAND_BASE; nr++) {
+		int ret = probe(self->gpu.fd, nr);
+
+		if (ret == -EINVAL || ret == -ENOTTY)
+			continue;
+		for (i = 0; i < ARRAY_LEN(forms) && forms[i] != nr; i++)
+			;
+		EXPECT_NE(ARRAY_LEN(forms), i) {
+			TH_LOG("ioctl 0x%02x has no form in fail_nth.h", nr);
 		}
 	}
 }

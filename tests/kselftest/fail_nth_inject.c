@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/* Failure injection of the kernel: /proc/thread-self/fail-nth and the fault attributes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fail_nth.h"
+
+#define DEBUGFS		"/sys/kernel/debug/"
+#define FAIL_NTH	"/proc/thread-self/fail-nth"
+/* More than a test injects; an attribute counts it down by one with each failure. */
+#define TIMES		"1000000000"
+
+/*
+ * What the attributes need. By default allocations that may sleep, and pages of a large
+ * order or of order 0, are left alone. Reports stay out of the kernel log, where their call
+ * traces would look like bugs.
+ */
+static struct {
+	const char *path;
+	const char *value;
+	char old[32];
+} settings[] = {
+	{ DEBUGFS "failslab/ignore-gfp-wait", "N" },
+	{ DEBUGFS "fail_page_alloc/ignore-gfp-wait", "N" },
+	{ DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N" },
+	{ DEBUGFS "fail_page_alloc/min-order", "0" },
+	{ DEBUGFS "failslab/verbose", "0" },
+	{ DEBUGFS "fail_page_alloc/verbose", "0" },
+	{ DEBUGFS "fail_usercopy/verbose", "0" },
+	/* Those that say which kind failed, in the order of enum vze_fail_kind. */
+	{ DEBUGFS "failslab/times", TIMES },
+	{ DEBUGFS "fail_page_alloc/times", TIMES },
+	{ DEBUGFS "fail_usercopy/times", TIMES },
+};
+
+#define NUM_KINDS	3
+#define FIRST_TIMES	(ARRAY_LEN(settings) - NUM_KINDS)
+
+static int nth = -1;
+static long times_left[NUM_KINDS];
+
+const char *vze_fail_unavailable(void)
+{
+	unsigned int i;
+
+	if (access(FAIL_NTH, W_OK))
+		return "the kernel has no " FAIL_NTH " (CONFIG_FAULT_INJECTION)";
+	for (i = 0; i < ARRAY_LEN(settings); i++)
+		if (access(settings[i].path, R_OK | W_OK))
+			return settings[i].path;
+	return NULL;
+}
+
+static int read_setting(unsigned int i, char *text, size_t size)
+{
+	int fd = open(settings[i].path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, size - 1);
+	close(fd);
+	if (len <= 0)
+		return -EIO;
+	text[len] = 0;
+	return 0;
+}
+
+int vze_inject_begin(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_LEN(settings); i++) {
+		ret = read_setting(i, settings[i].old, sizeof(settings[i].old));
+		if (!ret)
+			ret = vze_write_file(settings[i].path, settings[i].value);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < NUM_KINDS; i++)
+		times_left[i] = strtol(TIMES, NULL, 10);
+	nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+	return nth < 0 ? -errno : 0;
+}
+
+void vze_inject_end(void)
+{
+	unsigned int i;
+
+	close(nth);
+	nth = -1;
+	for (i = 0; i < ARRAY_LEN(settings); i++)
+		vze_write_file(settings[i].path, settings[i].old);
+}
+
+int vze_inject_arm(unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	return pwrite(nth, text, len, 0) == len ? 0 : -errno;
+}
+
+static int kind_of_failure(void)
+{
+	int kind = VZE_FAIL_NONE, ret;
+	char text[32];
+	unsigned int i;
+	long left;
+
+	for (i = 0; i < NUM_KINDS; i++) {
+		ret = read_setting(FIRST_TIMES + i, text, sizeof(text));
+		if (ret)
+			return ret;
+		left = strtol(text, NULL, 10);
+		if (left != times_left[i])
+			kind = VZE_FAIL_SLAB + i;
+		times_left[i] = left;
+	}
+	return kind;
+}
+
+/*
+ * Reading and writing the number are calls with copies, too, that count and can be the one
+ * to fail: then nothing has failed before.
+ */
+int vze_inject_disarm(void)
+{
+	char text[16] = "";
+	bool hit;
+	ssize_t len;
+	int kind;
+
+	len = pread(nth, text, sizeof(text) - 1, 0);
+	if (len < 0 && errno != EFAULT)
+		return -errno;
+	hit = len > 0 && !strtoul(text, NULL, 10);
+	while (pwrite(nth, "0", 1, 0) < 0) {
+		if (errno != EFAULT)
+			return -errno;
+	}
+	kind = kind_of_failure();
+	if (!hit || kind < 0)
+		return kind < 0 ? kind : VZE_FAIL_NONE;
+	/* The number is zero, so one of the three has failed. */
+	return kind == VZE_FAIL_NONE ? -EPROTO : kind;
+}
