@@ -12,11 +12,15 @@ import snapshot
 from status import SETUP, VmFailure
 
 EPILOG = """
-exit status: the program's own; or 120 the guest's kernel panicked, 121 QEMU died, 122 a virtual GPU process died,
-124 the time limit passed, 125 the VM could not be set up (a message on stderr says which and why)
+exit status: the program's own; or 120 the guest's kernel panicked, 121 QEMU died, 122 a process behind a virtual
+GPU or file system died, 124 the time limit passed, 125 the VM could not be set up (a message on stderr says which
+and why)
 
 in the guest: this checkout is /vze (products in /vze/build), the --share folder is /mnt/share and the working
-directory, everything else is a Debian 13 system whose changes are forgotten at the end
+directory, everything else is a Debian 13 system whose changes are forgotten at the end; a line written to
+/run/port-ctl asks for hotplug, answers are read from it: "unplug gpu0" (asks the guest's kernel, answers "gone gpu0"),
+"pull gpu0" (answers "ready gpu0 BUS"; an eject by ACPI's hotplug registers, which the kernel does not notice, is then
+answered "gone gpu0"), "plug gpu0" (with a new process; "plugged gpu0")
 """
 
 
@@ -42,6 +46,14 @@ def gpu_count(text):
     if not text.isdigit() or int(text) > machine.MAX_GPUS:
         raise argparse.ArgumentTypeError("'%s' is not between 0 and %d" % (text, machine.MAX_GPUS))
     return int(text)
+
+
+def gpu_option(text):
+    """N:OPTION as a pair."""
+    number, colon, option = text.partition(":")
+    if not number.isdigit() or not colon or not option.startswith("--"):
+        raise argparse.ArgumentTypeError("'%s' is not N:--OPTION" % text)
+    return int(number), option
 
 
 def positive(text):
@@ -79,6 +91,13 @@ def parse(arguments):
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of the kernel module")
     parser.add_argument("--root", type=existing_directory, metavar="DIR", help="another root file system")
     parser.add_argument("--no-strict", action="store_true", help="GPU without its strict checking")
+    parser.add_argument("--gpu-option", action="append", default=[], type=gpu_option, metavar="N:OPTION",
+                        help="for the process of GPU N, like 1:--interface-version=2.0")
+    parser.add_argument("--ivshmem", action="append", default=[], type=whole_mebibytes, metavar="SIZE",
+                        help="plain shared memory beside the GPUs: the same PCI id, no GPU behind it")
+    parser.add_argument("--iommu", action="store_true", help="the guest has an IOMMU (boots cold)")
+    parser.add_argument("--append", action="append", default=[], metavar="TEXT",
+                        help="for the guest kernel's command line (boots cold)")
     parser.add_argument("--icount", action="store_true", help="the guest's clock counts instructions")
     parser.add_argument("--cold", action="store_true", help="boot, even if a snapshot fits")
     parser.add_argument("--console", action="store_true", help="show the guest's console on stderr")
@@ -96,6 +115,14 @@ def parse(arguments):
     except argparse.ArgumentError as error:
         print("scripts/vm: error: %s" % error, file=sys.stderr)
         sys.exit(SETUP)
+    if options.gpus + len(options.ivshmem) > machine.MAX_GPUS:
+        print("scripts/vm: error: --gpus and --ivshmem together are more than %d" % machine.MAX_GPUS, file=sys.stderr)
+        sys.exit(SETUP)
+    for number, option in options.gpu_option:
+        if number >= options.gpus:
+            print("scripts/vm: error: --gpu-option %d:%s: there is no GPU %d" % (number, option, number),
+                  file=sys.stderr)
+            sys.exit(SETUP)
     options.interactive = options.action == "shell"
     options.command = command or (["bash"] if options.interactive else [])
     if options.action == "run" and not command:

@@ -38,6 +38,18 @@ class Child:
         with open(self.log, "rb") as log:
             return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-lines:])
 
+    def end_text(self):
+        """How a dead one ended, and its last words."""
+        status = self.process.returncode
+        if status >= 0:
+            how = "ended with status %d" % status
+        else:
+            how = "was ended by signal %d (%s)" % (-status, signal.strsignal(-status))
+        if -status == signal.SIGBUS:
+            how += ", as happens when the disk or /dev/shm is full"
+        tail = self.log_tail()
+        return "%s %s%s" % (self.name, how, ":\n" + tail if tail else "")
+
     def dead(self):
         """True once it has ended."""
         return self.process.poll() is not None
@@ -59,8 +71,7 @@ def wait_for_socket(child, path, seconds=60):
     limit = time.monotonic() + seconds
     while not os.path.exists(path):
         if child.dead():
-            raise VmFailure(SETUP, "%s ended with status %d:\n%s"
-                            % (child.name, child.process.returncode, child.log_tail()))
+            raise VmFailure(SETUP, child.end_text())
         if time.monotonic() > limit:
             raise VmFailure(SETUP, "%s did not come up in %d s" % (child.name, seconds))
         time.sleep(0.005)
@@ -84,16 +95,18 @@ def start_virtiofsd(name, socket, source, cache, log, binds=()):
     return Child(name, command, log)
 
 
-def start_gpu(program, index, directory, ram_file, ram_size, vram, strict):
-    """Starts one virtual GPU process and returns (child, socket) once it listens."""
-    socket = os.path.join(directory, "gpu%d.sock" % index)
-    argv = [program, "--socket", socket, "--ram-file", ram_file, "--ram-size", str(ram_size), "--vram", str(vram),
-            "--name", "gpu%d" % index, "--counters-file", os.path.join(directory, "gpu%d.counters" % index)]
-    if strict:
-        argv.append("--strict")
-    child = Child("virtual GPU %d" % index, argv, os.path.join(directory, "gpu%d.log" % index),
-                  stdout=subprocess.PIPE)
-    return child, socket
+def start_gpu(program, index, life, directory, options):
+    """Starts the process of the virtual GPU `index`, its `life`th one, and returns (child, socket); wait_ready()
+    tells when it listens. Socket, log and counters are files of its own in `directory`."""
+    base = os.path.join(directory, gpu_chardev(index, life))
+    argv = [program, "--socket", base + ".sock", "--name", "gpu%d" % index, "--counters-file", base + ".counters"]
+    child = Child("virtual GPU %d" % index, argv + options, base + ".log", stdout=subprocess.PIPE)
+    return child, base + ".sock"
+
+
+def gpu_chardev(index, life):
+    """Name of the connection to the `life`th process of a virtual GPU; the first is the plain name."""
+    return "gpu%d" % index if life == 1 else "gpu%d-%d" % (index, life)
 
 
 def wait_ready(child, seconds=60):

@@ -50,13 +50,15 @@ TCG_CPU = "max,erms=off,fsrm=off,cx16=off"
 class Machine:
     """The fixed part of a VM: all that must be equal between a snapshot's making and its restoring."""
 
-    def __init__(self, kernel, initramfs, memory, cpus, window, icount):
+    def __init__(self, kernel, initramfs, memory, cpus, window, icount, iommu, append):
         self.kernel = kernel
         self.initramfs = initramfs
         self.memory = memory
         self.cpus = cpus
         self.window = window
         self.icount = icount
+        self.iommu = iommu
+        self.append = append
         self.accel = accelerator()
 
     def _accelerator_arguments(self):
@@ -70,7 +72,8 @@ class Machine:
         """The command line without hotplugged devices. Sockets are in `directory`."""
         def socket(name):
             return "socket,id=%s,path=%s" % (name, os.path.join(directory, name + ".sock"))
-        ports = []
+        # An IOMMU stands before the devices whose addresses it translates.
+        ports = ["-device", "intel-iommu,intremap=off"] if self.iommu else []
         for index in range(2 + MAX_GPUS):
             port = "pcie-root-port,id=%s,chassis=%d,slot=%d" % (port_name(index), index + 1, index + 1)
             if index >= 2:
@@ -81,7 +84,8 @@ class Machine:
                 "memory-backend-file,id=mem,size=%d,mem-path=%s,share=on" % (self.memory, ram_file),
                 "-m", "%dM" % (self.memory >> 20), "-smp", str(self.cpus)] + self._accelerator_arguments() + [
                     "-kernel", self.kernel, "-initrd", self.initramfs, "-append",
-                    "console=ttyS0 panic=-1 oops=panic loglevel=5 log_buf_len=4M no_timer_check rdinit=/init",
+                    " ".join(["console=ttyS0 panic=-1 oops=panic loglevel=5 log_buf_len=4M no_timer_check"
+                              " rdinit=/init"] + self.append),
                     "-chardev", socket("console"), "-serial", "chardev:console",
                     "-chardev", socket("tty"), "-serial", "chardev:tty",
                     "-device", "virtio-serial-pci",
@@ -111,23 +115,48 @@ def virtiofs_device(index, tag):
             "bus": port_name(index)}
 
 
-def gpu_device(index):
-    """Properties of the slot of the virtual GPU `index`."""
-    return {"driver": "ivshmem-doorbell", "id": "gpu%d" % index, "chardev": "gpu%d" % index, "vectors": VECTORS,
+def gpu_device(index, chardev):
+    """Properties of the slot of the virtual GPU `index`, whose process is behind `chardev`."""
+    return {"driver": "ivshmem-doorbell", "id": "gpu%d" % index, "chardev": chardev, "vectors": VECTORS,
             "bus": port_name(2 + index)}
 
 
-def cold_plug(device, socket):
-    """Command line arguments that plug a device in before the machine starts."""
-    properties = ",".join([device["driver"]] + ["%s=%s" % item for item in device.items() if item[0] != "driver"])
-    return ["-chardev", "socket,id=%s,path=%s" % (device["chardev"], socket), "-device", properties]
+def plain_device(index, number):
+    """Properties of plain shared memory, the `number`th, in the slot of the virtual GPU `index`."""
+    return {"driver": "ivshmem-plain", "id": "plain%d" % number, "memdev": "plain%d-memory" % number,
+            "bus": port_name(2 + index)}
 
 
-def hot_plug(qmp, device, socket):
-    """Plugs a device into a running machine."""
-    qmp.command("chardev-add", id=device["chardev"], backend={
-        "type": "socket", "data": {"server": False, "addr": {"type": "unix", "data": {"path": socket}}}})
-    qmp.command("device_add", **device)
+class Plug:
+    """A device with what is behind it: the socket of a process, or memory of some size."""
+
+    def __init__(self, device, socket=None, memory=0):
+        self.device = device
+        self.socket = socket
+        self.memory = memory
+
+    def cold(self):
+        """Command line arguments that plug it in before the machine starts."""
+        properties = ",".join([self.device["driver"]] +
+                              ["%s=%s" % item for item in self.device.items() if item[0] != "driver"])
+        if self.socket:
+            behind = ["-chardev", "socket,id=%s,path=%s" % (self.device["chardev"], self.socket)]
+        else:
+            behind = ["-object", "memory-backend-ram,id=%s,size=%d,share=on" % (self.device["memdev"], self.memory)]
+        return behind + ["-device", properties]
+
+    def connect(self, qmp):
+        """Gives a running machine what is behind the device."""
+        if self.socket:
+            qmp.command("chardev-add", id=self.device["chardev"], backend={
+                "type": "socket", "data": {"server": False, "addr": {"type": "unix", "data": {"path": self.socket}}}})
+        else:
+            qmp.command("object-add", qom_type="memory-backend-ram", id=self.device["memdev"], size=self.memory,
+                        share=True)
+
+    def plug(self, qmp):
+        """Puts the device into its slot, after connect()."""
+        qmp.command("device_add", **self.device)
 
 
 def _cpio_entry(name, mode, data=b"", rdev=(0, 0)):

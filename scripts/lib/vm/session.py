@@ -16,12 +16,15 @@ import tty
 
 import children
 import machine
+from hotplug import Hotplug
 import snapshot
 from qmp import Qmp
 from status import DEVICE_DIED, GUEST_PANIC, QEMU_DIED, SETUP, TIMEOUT, VmFailure
 
 # The guest ends the program itself at the time limit, which keeps the kernel log; QEMU is ended this much later.
 GRACE = 60
+# A machine with much else to do can take minutes for what takes seconds.
+START_LIMIT = 300
 
 
 def say(message):
@@ -45,6 +48,7 @@ class Session:
         self.release = environment["VZE_VM_RELEASE"]
         self.helpers = []
         self.gpus = []
+        self.hotplug = None
         self.qemu = None
         self.channels = {}
         self.console = b""
@@ -92,14 +96,16 @@ class Session:
                                os.path.join(self.top, "scripts/lib/vm/guest-init"))
         window = max(machine.SNAPSHOT_BAR, machine.bar_size(self.options.vram))
         return machine.Machine(os.path.join(self.kernel_tree, "boot/vmlinux"), initramfs, self.options.mem,
-                               self.options.cpus, window, self.options.icount)
+                               self.options.cpus, window, self.options.icount, self.options.iommu,
+                               self.options.append)
 
     def write_request(self, restored):
         """What guest-run reads: the program, its environment, and what to prepare."""
         options = self.options
         size = shutil.get_terminal_size((80, 24))
         config = {
-            "VZE_KERNEL": options.kernel, "VZE_GPUS": options.gpus, "VZE_LOAD": options.load,
+            "VZE_KERNEL": options.kernel, "VZE_GPUS": options.gpus,
+            "VZE_SLOTS": options.gpus + len(options.ivshmem), "VZE_LOAD": options.load,
             "VZE_MODULE": options.module or "/vze/build/%s/module/vze.ko" % options.kernel,
             "VZE_DEPENDS": " ".join(machine.module_depends(
                 os.path.join(self.top, "build", options.kernel, "module/vze.ko"))),
@@ -120,8 +126,20 @@ class Session:
         with open(os.path.join(self.run, "seed"), "wb") as out:
             out.write(os.urandom(512))
 
+    def start_gpu(self, index, life):
+        """A process for the virtual GPU `index`; returns (child, Plug)."""
+        program = os.environ.get("VZE_VGPU", os.path.join(self.top, "build/user/tests/vgpu/vze-vgpu"))
+        if not os.path.exists(program):
+            raise VmFailure(SETUP, "there is no %s (scripts/build user makes it; --gpus 0 does without)" % program)
+        options = ["--ram-file", self.ram_file, "--ram-size", str(self.options.mem), "--vram", str(self.options.vram)]
+        if not self.options.no_strict:
+            options.append("--strict")
+        options += [option for number, option in self.options.gpu_option if number == index]
+        child, path = children.start_gpu(program, index, life, self.directory, options)
+        return child, machine.Plug(machine.gpu_device(index, children.gpu_chardev(index, life)), socket=path)
+
     def start_helpers(self):
-        """The two virtiofs daemons and the virtual GPUs; returns the list of (device, socket) to plug in."""
+        """The two virtiofs daemons and the virtual GPUs; returns the list of what to plug in."""
         files = os.path.dirname(self.run)
         binds = [(self.top, "vze")]
         if self.kernel_tree != os.environ["VZE_VM_ROOT"]:
@@ -136,17 +154,15 @@ class Session:
             path = os.path.join(self.directory, tag + ".sock")
             self.helpers.append(children.start_virtiofsd("virtiofsd for " + tag, path, source, cache,
                                                          self.log("virtiofsd-" + tag), mounts))
-            plugs.append((machine.virtiofs_device(index, tag), path))
-        gpu_program = os.environ.get("VZE_VGPU", os.path.join(self.top, "build/user/tests/vgpu/vze-vgpu"))
-        if self.options.gpus and not os.path.exists(gpu_program):
-            raise VmFailure(SETUP, "there is no %s (scripts/build user makes it; --gpus 0 does without)" % gpu_program)
+            plugs.append(machine.Plug(machine.virtiofs_device(index, tag), socket=path))
         for index in range(self.options.gpus):
-            child, path = children.start_gpu(gpu_program, index, self.directory, self.ram_file, self.options.mem,
-                                             self.options.vram, not self.options.no_strict)
+            child, plug = self.start_gpu(index, 1)
             self.gpus.append(child)
-            plugs.append((machine.gpu_device(index), path))
-        for child, (_, path) in zip(self.helpers, plugs):
-            children.wait_for_socket(child, path)
+            plugs.append(plug)
+        for number, memory in enumerate(self.options.ivshmem):
+            plugs.append(machine.Plug(machine.plain_device(self.options.gpus + number, number), memory=memory))
+        for child, plug in zip(self.helpers, plugs):
+            children.wait_for_socket(child, plug.socket)
         for child in self.gpus:
             children.wait_ready(child)
         # The file systems come last: the guest goes on as soon as they are there.
@@ -176,7 +192,8 @@ class Session:
     def boot(self):
         """Starts the VM, from a snapshot if one fits."""
         hardware = self.build_machine()
-        fits = self.options.vram < machine.SNAPSHOT_BAR and not self.options.icount and not self.options.cold
+        fits = self.options.vram < machine.SNAPSHOT_BAR and not (
+            self.options.icount or self.options.cold or self.options.iommu or self.options.append)
         saved = snapshot.find_or_make(hardware, self.cache, self.top, self.options) if fits else None
         if saved:
             snapshot.copy_ram(saved, self.ram_file)
@@ -184,15 +201,16 @@ class Session:
         plugs = self.start_helpers()
         argv = hardware.arguments(self.ram_file, self.directory)
         if not saved:
-            for device, path in plugs:
-                argv += machine.cold_plug(device, path)
+            for plug in plugs:
+                argv += plug.cold()
             self.start_qemu(argv)
             return
         self.start_qemu(argv + ["-incoming", "defer"])
         qmp = Qmp(os.path.join(self.directory, "qmp.sock"), self.qemu)
         snapshot.restore(qmp, saved)
-        for device, path in plugs:
-            machine.hot_plug(qmp, device, path)
+        for plug in plugs:
+            plug.connect(qmp)
+            plug.plug(qmp)
         qmp.close()
 
     def watch(self):
@@ -206,9 +224,13 @@ class Session:
         typing = False
         device_deaths = []
         reported = set()
+        self.hotplug = Hotplug(self)
         while True:
             for key, _ in selector.select(0.2):
-                data = os.read(key.fd, 65536)
+                try:
+                    data = os.read(key.fd, 65536)
+                except ConnectionResetError:
+                    data = b""  # QEMU died with something unread
                 if key.data == "keyboard":
                     if b"\x1d" in data:
                         raise VmFailure(SETUP, "the VM was ended by Ctrl-]")
@@ -226,17 +248,22 @@ class Session:
                 selector.register(sys.stdin.fileno(), selectors.EVENT_READ, "keyboard")
             if self.qemu.dead() and not any(key.data != "keyboard" for key in selector.get_map().values()):
                 break
+            self.hotplug.look()
             for child in self.gpus + self.helpers:
                 if child.dead() and child not in reported and not self.qemu.dead():
                     reported.add(child)
-                    if self._still_running():
-                        say("%s died with status %d:\n%s" % (child.name, child.process.returncode, child.log_tail()))
-                        device_deaths.append(child)
+                    if not self._still_running():
+                        continue
+                    # Without a file system the guest can only hang; the loss of a GPU is for its driver to notice.
+                    if child in self.helpers:
+                        raise VmFailure(DEVICE_DIED, child.end_text())
+                    say(child.end_text())
+                    device_deaths.append(child)
             if limit and time.monotonic() > limit:
                 raise VmFailure(TIMEOUT, "the guest hangs: no end %d s after the time limit\n%s"
                                 % (GRACE, self._console_tail()))
-            if time.monotonic() > started + 120 and not os.path.exists(os.path.join(self.run, "started")):
-                raise VmFailure(SETUP, "the guest did not come up in 120 s\n" + self._console_tail())
+            if time.monotonic() > started + START_LIMIT and not os.path.exists(os.path.join(self.run, "started")):
+                raise VmFailure(SETUP, "the guest did not come up in %d s\n%s" % (START_LIMIT, self._console_tail()))
         self._judge(device_deaths)
 
     def _still_running(self):
@@ -255,6 +282,7 @@ class Session:
                 sys.stderr.flush()
         elif name == "ctl":
             self.control += data
+            self.hotplug.take(data)
         elif name == "err":
             sys.stderr.buffer.write(data)
             sys.stderr.flush()
@@ -282,7 +310,7 @@ class Session:
                 raise EndedBeforeInit()
             if code == 0:
                 raise VmFailure(GUEST_PANIC, "the guest ended without a word (reset?):\n" + self._console_tail())
-            raise VmFailure(QEMU_DIED, "QEMU died with status %d:\n%s" % (code, self.qemu.log_tail()))
+            raise VmFailure(QEMU_DIED, self.qemu.end_text())
         failed = self._file("failed")
         if failed is not None:
             raise VmFailure(SETUP, failed.rstrip())

@@ -91,6 +91,8 @@ struct Run {
     Fault fault;
 
     /** Whether the state of the pages decides what the bytes mean: see memory_access.h. */
+    bool vram() const { return (pte & VZE_HW_PTE_VRAM) != 0; }
+    /** Whether what is written may leave the pages compressed. */
     bool compressible() const { return (pte & VZE_HW_PTE_COMPRESSIBLE) != 0; }
 };
 

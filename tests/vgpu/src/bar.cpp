@@ -49,8 +49,8 @@ Bar::Bar(const BarLayout& layout) {
     max_transfer_ = std::clamp(std::bit_floor(layout.vram_size / 4), kMinTransfer, kMaxTransfer);
 
     vze_hw_ident& ident = *at<vze_hw_ident>(VZE_HW_IDENT_OFFSET);
-    ident.version_major = VZE_HW_VERSION_MAJOR;
-    ident.version_minor = VZE_HW_VERSION_MINOR;
+    ident.version_major = layout.version_major;
+    ident.version_minor = layout.version_minor;
     ident.features = layout.features;
     ident.bar_size = size;
     ident.vram_offset = VZE_HW_VRAM_MIN_OFFSET;

@@ -17,6 +17,8 @@ struct BarLayout {
     uint32_t num_queues = VZE_HW_MAX_QUEUES;
     uint32_t num_engines = 2;
     uint64_t features = 0; ///< VZE_HW_FEATURE_*
+    uint32_t version_major = VZE_HW_VERSION_MAJOR;
+    uint32_t version_minor = VZE_HW_VERSION_MINOR;
     std::string name = "vze virtual GPU";
 };
 

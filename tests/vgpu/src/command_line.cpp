@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kVramAlignment = 2ULL << 20;
 constexpr uint64_t kMaxVram = 1ULL << 40;
 
-enum : int { kSocket = 1, kRamFile, kRamSize, kVram, kStrict, kName, kCounters, kQueues, kHelp };
+enum : int { kSocket = 1, kRamFile, kRamSize, kVram, kStrict, kName, kCounters, kQueues, kVersion, kHelp };
 
 constexpr option kOptions[] = {
     {"socket", required_argument, nullptr, kSocket},
@@ -23,9 +23,21 @@ constexpr option kOptions[] = {
     {"name", required_argument, nullptr, kName},
     {"counters-file", required_argument, nullptr, kCounters},
     {"queues", required_argument, nullptr, kQueues},
+    {"interface-version", required_argument, nullptr, kVersion},
     {"help", no_argument, nullptr, kHelp},
     {nullptr, 0, nullptr, 0},
 };
+
+/** "MAJOR.MINOR" into the options; false when it is not that. */
+bool parse_version(std::string_view text, DeviceOptions& options) {
+    const char* const end = text.data() + text.size();
+    const auto major = std::from_chars(text.data(), end, options.version_major);
+
+    if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.')
+        return false;
+    const auto minor = std::from_chars(major.ptr + 1, end, options.version_minor);
+    return minor.ec == std::errc{} && minor.ptr == end;
+}
 
 std::string check(const Options& options) {
     if (options.socket.empty())
@@ -107,6 +119,10 @@ std::optional<Options> parse_options(int argc, char** argv, std::string& error) 
         case kQueues:
             size("--queues", queues);
             break;
+        case kVersion:
+            if (!parse_version(optarg, options.device))
+                error = std::string("--interface-version: '") + optarg + "' is not MAJOR.MINOR";
+            break;
         case kHelp:
             return std::nullopt;
         case ':':
@@ -140,6 +156,7 @@ std::string_view usage() {
            "  --strict              compare every TLB hit with the page tables\n"
            "  --name NAME           model name in the identity page\n"
            "  --queues N            hardware queues (default 1024)\n"
+           "  --interface-version MAJOR.MINOR  claim it, to see what a driver refuses\n"
            "  --counters-file PATH  write the counters there at the end, one 'key value' a line\n"
            "BYTES takes the suffixes K, M and G.\n";
 }

@@ -18,8 +18,9 @@ constexpr uint32_t arguments(uint32_t opcode) {
     switch (opcode) {
     case VZE_HW_CTRL_AS_CREATE:
         return 1;
-    case VZE_HW_CTRL_RESOLVE:
+    case VZE_HW_CTRL_CLEAR:
         return 2;
+    case VZE_HW_CTRL_RESOLVE:
     case VZE_HW_CTRL_TLB_INVALIDATE:
     case VZE_HW_CTRL_QUEUE_CREATE:
         return 3;
@@ -91,7 +92,7 @@ void ControlRing::process(Engine& engine) {
 }
 
 uint32_t ControlRing::execute(const vze_hw_ctrl_entry& entry, uint64_t& out, Engine& engine) {
-    if (entry.opcode > VZE_HW_CTRL_READ_CLOCK)
+    if (entry.opcode > VZE_HW_CTRL_CLEAR)
         return VZE_HW_RESULT_BAD_OPCODE;
     if (!unused_are_zero(entry))
         return VZE_HW_RESULT_BAD_ARGUMENT;
@@ -122,10 +123,11 @@ uint32_t ControlRing::execute(const vze_hw_ctrl_entry& entry, uint64_t& out, Eng
         engine.counters.add(VZE_HW_COUNTER_RESETS, 1);
         return VZE_HW_RESULT_OK;
     case VZE_HW_CTRL_RESOLVE:
-        if (entry.arg[1] > bar_.vram().size() || entry.arg[0] > bar_.vram().size() ||
-            !page_range(entry.arg[0], entry.arg[0] + entry.arg[1], bar_.vram().size()))
+        return resolve(entry, engine);
+    case VZE_HW_CTRL_CLEAR:
+        if (!vram_range(entry))
             return VZE_HW_RESULT_BAD_ARGUMENT;
-        compression_.resolve(bar_.vram().data() + entry.arg[0], entry.arg[1], engine.counters);
+        compression_.clear(bar_.vram().data() + entry.arg[0], entry.arg[1], engine.counters);
         return VZE_HW_RESULT_OK;
     case VZE_HW_CTRL_READ_CLOCK:
         out = device_clock();
@@ -167,6 +169,25 @@ uint32_t ControlRing::invalidate(const vze_hw_ctrl_entry& entry, Engine& engine)
                        engine);
     engine.counters.add(VZE_HW_COUNTER_TLB_INVALIDATIONS, 1);
     waits_.evaluate(entry.id, engine);
+    return VZE_HW_RESULT_OK;
+}
+
+/** Whether arg[0] and arg[1] name whole pages of VRAM. */
+bool ControlRing::vram_range(const vze_hw_ctrl_entry& entry) const {
+    const uint64_t size = bar_.vram().size();
+
+    return entry.arg[0] <= size && entry.arg[1] <= size &&
+           page_range(entry.arg[0], entry.arg[0] + entry.arg[1], size);
+}
+
+uint32_t ControlRing::resolve(const vze_hw_ctrl_entry& entry, Engine& engine) {
+    if (!vram_range(entry) || (entry.arg[2] & ~VZE_HW_RESOLVE_KEEP) != 0)
+        return VZE_HW_RESULT_BAD_ARGUMENT;
+    std::byte* const first = bar_.vram().data() + entry.arg[0];
+    if ((entry.arg[2] & VZE_HW_RESOLVE_KEEP) != 0)
+        compression_.keep_plain(first, entry.arg[1], engine.counters);
+    else
+        compression_.resolve(first, entry.arg[1], engine.counters);
     return VZE_HW_RESULT_OK;
 }
 

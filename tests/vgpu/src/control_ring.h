@@ -38,6 +38,8 @@ private:
     uint32_t create_address_space(const vze_hw_ctrl_entry& entry);
     uint32_t destroy_address_space(const vze_hw_ctrl_entry& entry, Engine& engine);
     uint32_t invalidate(const vze_hw_ctrl_entry& entry, Engine& engine);
+    bool vram_range(const vze_hw_ctrl_entry& entry) const;
+    uint32_t resolve(const vze_hw_ctrl_entry& entry, Engine& engine);
     uint32_t create_queue(const vze_hw_ctrl_entry& entry);
 
     Bar& bar_;

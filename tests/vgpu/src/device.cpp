@@ -33,6 +33,8 @@ BarLayout layout(const DeviceOptions& options) {
             .num_queues = options.num_queues,
             .num_engines = pool_size(options),
             .features = features(options),
+            .version_major = options.version_major,
+            .version_minor = options.version_minor,
             .name = options.name};
 }
 

@@ -31,6 +31,8 @@ struct DeviceOptions {
     bool strict = false;       ///< compare every TLB hit with the tables
     bool compression = true;   ///< allow compressible leaves
     std::string name = "vze virtual GPU";
+    uint32_t version_major = VZE_HW_VERSION_MAJOR; ///< what the identity page claims
+    uint32_t version_minor = VZE_HW_VERSION_MINOR;
 };
 
 /**

@@ -25,9 +25,21 @@ void Counters::publish(std::span<__u64> words) {
 
 std::string_view Counters::name(size_t counter) {
     static constexpr std::array<std::string_view, VZE_HW_COUNTER_COUNT> names = {
-        "bytes_read",        "bytes_written",   "commands", "jobs",     "tlb_hits", "tlb_misses",
-        "tlb_invalidations", "stale_uses",      "faults",   "resolves", "parks",    "resets",
-        "interrupts",        "pages_compressed"};
+        "bytes_read",
+        "bytes_written",
+        "commands",
+        "jobs",
+        "tlb_hits",
+        "tlb_misses",
+        "tlb_invalidations",
+        "stale_uses",
+        "faults",
+        "resolves",
+        "parks",
+        "resets",
+        "interrupts",
+        "pages_compressed",
+        "pages_cleared"};
     return names.at(counter);
 }
 

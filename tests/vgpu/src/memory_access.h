@@ -7,7 +7,7 @@
 /**
  * @file
  * How bytes are read and written through translations: the one place that knows that a page in VRAM
- * may be compressed. Bytes are counted here, as those that really move.
+ * may be cleared or compressed. Bytes are counted here, as those that really move.
  */
 namespace vgpu {
 

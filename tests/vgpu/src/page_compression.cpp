@@ -10,8 +10,17 @@ PagePattern PagePattern::rotated(std::span<const std::byte> pattern, uint64_t ph
     PagePattern out;
 
     out.size = static_cast<uint32_t>(pattern.size());
+    out.stored = out.size;
     const auto middle = pattern.begin() + static_cast<std::ptrdiff_t>(phase % pattern.size());
     std::rotate_copy(pattern.begin(), middle, pattern.end(), out.bytes.begin());
+    return out;
+}
+
+PagePattern PagePattern::zeros() {
+    PagePattern out;
+
+    out.size = 1;
+    out.bytes[0] = std::byte{0};
     return out;
 }
 
@@ -36,56 +45,69 @@ PageCompression::PageCompression(std::span<std::byte> vram)
 
 /** With the page's lock held. */
 PagePattern PageCompression::load(size_t page) const {
+    const uint8_t state = states_[page].load(std::memory_order_relaxed);
     PagePattern out;
 
-    out.size = states_[page].load(std::memory_order_relaxed);
+    if (is_plain(state))
+        return out;
+    if (state == kCleared)
+        return PagePattern::zeros();
+    out.size = state;
+    out.stored = state;
     std::memcpy(out.bytes.data(), vram_.data() + page * kPageSize, out.size);
     return out;
 }
 
 PagePattern PageCompression::pattern(const std::byte* at) {
-    if (!compressed(at))
+    if (plain(at))
         return {};
     const size_t page = page_of(at);
     const std::lock_guard lock(lock_of(page));
     return load(page);
 }
 
-void PageCompression::store(std::byte* page, const PagePattern& pattern, CounterBlock& counters) {
+bool PageCompression::store(std::byte* page, const PagePattern& pattern, CounterBlock& counters) {
     const size_t index = page_of(page);
     const std::lock_guard lock(lock_of(index));
 
-    std::memcpy(page, pattern.bytes.data(), pattern.size);
-    states_[index].store(static_cast<uint8_t>(pattern.size), std::memory_order_release);
-    counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, pattern.size);
+    if (states_[index].load(std::memory_order_relaxed) == kKeptPlain)
+        return false;
+    std::memcpy(page, pattern.bytes.data(), pattern.stored);
+    states_[index].store(pattern.stored == 0 ? kCleared : static_cast<uint8_t>(pattern.size),
+                         std::memory_order_release);
+    counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, pattern.stored);
     counters.add(VZE_HW_COUNTER_PAGES_COMPRESSED, 1);
+    return true;
 }
 
-void PageCompression::discard(std::byte* page) {
-    if (!compressed(page))
-        return;
-    const size_t index = page_of(page);
-    const std::lock_guard lock(lock_of(index));
-    states_[index].store(0, std::memory_order_release);
-}
-
-void PageCompression::resolve(std::byte* at, uint64_t size, CounterBlock& counters) {
+void PageCompression::settle(std::byte* at, uint64_t size, uint8_t to, CounterBlock& counters) {
     const size_t last = page_of(at + size - 1);
 
     for (size_t page = page_of(at); page <= last; page++) {
-        if (states_[page].load(std::memory_order_acquire) == 0)
+        const uint8_t state = states_[page].load(std::memory_order_acquire);
+        if (state == to || state == kKeptPlain)
             continue;
         const std::lock_guard lock(lock_of(page));
         const PagePattern pattern = load(page);
-        if (pattern.size == 0)
-            continue;
-        // The first repetition stands there already and stays as it is: a reader of another part of
-        // the page never sees anything but the pattern.
-        pattern.expand(vram_.data() + page * kPageSize + pattern.size, 0, kPageSize - pattern.size);
-        states_[page].store(0, std::memory_order_release);
-        counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, kPageSize - pattern.size);
-        counters.add(VZE_HW_COUNTER_RESOLVES, 1);
+        if (pattern.size != 0) {
+            // What stands there stays as it is: nobody who reads another part of the page now sees
+            // anything but the pattern.
+            pattern.expand(vram_.data() + page * kPageSize + pattern.stored, pattern.stored,
+                           kPageSize - pattern.stored);
+            counters.add(VZE_HW_COUNTER_BYTES_WRITTEN, kPageSize - pattern.stored);
+            counters.add(VZE_HW_COUNTER_RESOLVES, 1);
+        }
+        if (states_[page].load(std::memory_order_relaxed) != kKeptPlain)
+            states_[page].store(to, std::memory_order_release);
     }
+}
+
+void PageCompression::clear(std::byte* at, uint64_t size, CounterBlock& counters) {
+    const size_t end = page_of(at) + size / kPageSize;
+
+    for (size_t page = page_of(at); page < end; page++)
+        states_[page].store(kCleared, std::memory_order_relaxed);
+    counters.add(VZE_HW_COUNTER_PAGES_CLEARED, size / kPageSize);
 }
 
 } // namespace vgpu

@@ -23,7 +23,7 @@ TEST_F(Control, NopAndClock) {
 }
 
 TEST_F(Control, UnknownOpcodes) {
-    for (const uint32_t opcode : {10u, 11u, 0x80000000u, ~0u})
+    for (const uint32_t opcode : {11u, 12u, 0x80000000u, ~0u})
         EXPECT_EQ(result(opcode), VZE_HW_RESULT_BAD_OPCODE) << opcode;
 }
 
@@ -108,16 +108,23 @@ TEST_F(Control, QueueCreation) {
     EXPECT_EQ(result(VZE_HW_CTRL_QUEUE_DESTROY, 0), VZE_HW_RESULT_OK);
 }
 
-TEST_F(Control, ResolveTakesRangesOfVram) {
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {0, kVramSize}), VZE_HW_RESULT_OK);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {kVramSize - 4096, 4096}), VZE_HW_RESULT_OK);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {kVramSize, 4096}), VZE_HW_RESULT_BAD_ARGUMENT);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {4096, kVramSize}), VZE_HW_RESULT_BAD_ARGUMENT);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {0, 100}), VZE_HW_RESULT_BAD_ARGUMENT);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {UINT64_MAX - 4095, 4096}),
-              VZE_HW_RESULT_BAD_ARGUMENT);
-    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {4096, UINT64_MAX - 4095}),
-              VZE_HW_RESULT_BAD_ARGUMENT);
+TEST_F(Control, ResolveAndClearTakeRangesOfVram) {
+    for (const uint32_t opcode : {VZE_HW_CTRL_RESOLVE, VZE_HW_CTRL_CLEAR}) {
+        EXPECT_EQ(result(opcode, 0, {0, kVramSize}), VZE_HW_RESULT_OK);
+        EXPECT_EQ(result(opcode, 0, {kVramSize - 4096, 4096}), VZE_HW_RESULT_OK);
+        EXPECT_EQ(result(opcode, 0, {0, 0}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {kVramSize, 4096}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {4096, kVramSize}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {0, 100}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {100, 4096}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {UINT64_MAX - 4095, 4096}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {4096, UINT64_MAX - 4095}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 1, {0, 4096}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {0, 4096, 2}), VZE_HW_RESULT_BAD_ARGUMENT);
+        EXPECT_EQ(result(opcode, 0, {0, 4096, 0, 1}), VZE_HW_RESULT_BAD_ARGUMENT);
+    }
+    EXPECT_EQ(result(VZE_HW_CTRL_RESOLVE, 0, {0, 4096, VZE_HW_RESOLVE_KEEP}), VZE_HW_RESULT_OK);
+    EXPECT_EQ(result(VZE_HW_CTRL_CLEAR, 0, {0, 4096, 1}), VZE_HW_RESULT_BAD_ARGUMENT);
 }
 
 TEST_F(Control, DeviceResetDestroysEverythingAndKeepsVram) {
@@ -231,7 +238,7 @@ TEST_F(Control, RandomEntriesNeverBreakTheDevice) {
             }
         };
         vze_hw_ctrl_entry entry = {};
-        entry.opcode = static_cast<uint32_t>(random() % 12);
+        entry.opcode = static_cast<uint32_t>(random() % 13);
         entry.id = static_cast<uint32_t>(number());
         for (int i = static_cast<int>(random() % 5); i > 0; i--)
             entry.arg[i - 1] = number();

@@ -170,7 +170,8 @@ TEST(CommandLine, TakesAllOptions) {
     std::string error;
     const auto options =
         parse({"--socket", "/s", "--ram-file=/r", "--ram-size", "2G", "--vram", "1G", "--strict",
-               "--name", "n", "--counters-file", "/c", "--queues", "256"},
+               "--name", "n", "--counters-file", "/c", "--queues", "256", "--interface-version",
+               "2.34"},
               error);
     ASSERT_TRUE(options) << error;
     EXPECT_EQ(options->socket, "/s");
@@ -181,6 +182,16 @@ TEST(CommandLine, TakesAllOptions) {
     EXPECT_EQ(options->device.name, "n");
     EXPECT_EQ(options->counters_file, "/c");
     EXPECT_EQ(options->device.num_queues, 256u);
+    EXPECT_EQ(options->device.version_major, 2u);
+    EXPECT_EQ(options->device.version_minor, 34u);
+    Device device({.vram_size = 4 << 20,
+                   .num_queues = 2,
+                   .pool_engines = 1,
+                   .version_major = options->device.version_major,
+                   .version_minor = options->device.version_minor});
+    EXPECT_EQ(device.bar().ident().version_major, 2u);
+    EXPECT_EQ(device.bar().ident().version_minor, 34u);
+    EXPECT_EQ(device.bar().ident().magic, VZE_HW_MAGIC);
 }
 
 TEST(CommandLine, RefusesWithAReason) {
@@ -198,6 +209,12 @@ TEST(CommandLine, RefusesWithAReason) {
                                                        {"--ram-size", "5"},
                                                        {"--name", ""},
                                                        {"--name", std::string(32, 'n')},
+                                                       {"--interface-version", ""},
+                                                       {"--interface-version", "1"},
+                                                       {"--interface-version", "1."},
+                                                       {"--interface-version", ".1"},
+                                                       {"--interface-version", "1.2.3"},
+                                                       {"--interface-version", "1.4294967296"},
                                                        {"--socket"},
                                                        {"--socket", ""}};
     ASSERT_TRUE(parse(good, error));
