@@ -183,6 +183,10 @@ void vze_bind_submit(struct vze_bind *bind)
 	vm->hazard_start = bind->update.hazard_start;
 	vm->hazard_end = bind->update.hazard_end;
 
+	bind->fence->may_park = last && vze_fence_waits_for_parked(last);
+	for (i = 0; i < bind->syncs.num_waits; i++)
+		bind->fence->may_park |= vze_fence_waits_for_parked(bind->syncs.entries[i].fence);
+
 	vze_syncs_signal(&bind->syncs, &bind->fence->base);
 	for (i = 0; i < bind->syncs.num_waits; i++)
 		bind_wait_for(bind, &bind->waits[i], bind->syncs.entries[i].fence);

@@ -61,6 +61,7 @@ static int bind_insert(struct vze_bind *bind, u64 addr, u64 range, struct drm_ge
 	}
 	list_add_tail(&vma->link, &bind->inserted);
 	bind->vmas++;
+	vze_prime_vm_changed(bind->vm, to_vze_gem(obj));
 	return 0;
 }
 
@@ -73,6 +74,7 @@ static void bind_remove(struct vze_bind *bind, struct vze_vma *vma, u64 start, u
 	drm_gpuva_remove(&vma->base);
 	list_add_tail(&vma->dead, &bind->removed);
 	bind->vmas--;
+	vze_prime_vm_changed(bind->vm, to_vze_gem(vma->base.gem.obj));
 	bind->zap_start = min(bind->zap_start, start);
 	bind->zap_end = max(bind->zap_end, end);
 	if (!(vma->flags & DRM_VZE_BIND_NO_ACCESS)) {

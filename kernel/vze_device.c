@@ -299,15 +299,16 @@ static void watchdog_work(struct work_struct *work)
 {
 	struct vze_device *vdev = container_of(to_delayed_work(work), struct vze_device,
 					       watchdog_work);
-	u32 timeout = READ_ONCE(vze_hang_timeout_ms);
+	u32 wanted = READ_ONCE(vze_hang_timeout_ms);
+	u32 timeout = wanted ?: VZE_HANG_TIMEOUT_MS;
 	u32 period = clamp(timeout / WATCHDOG_LOOKS, WATCHDOG_MIN_MS, WATCHDOG_MAX_MS);
 	u64 heartbeat;
 
 	if (!vze_hw_enter(vdev))
 		return;
 	heartbeat = READ_ONCE(vdev->regs->heartbeat);
-	if (timeout && heartbeat != vdev->watchdog_heartbeat && !vze_device_is_lost(vdev))
-		vze_queues_watchdog(vdev, max(timeout / period, 2U));
+	if (heartbeat != vdev->watchdog_heartbeat && !vze_device_is_lost(vdev))
+		vze_queues_watchdog(vdev, max(timeout / period, 2U), !wanted);
 	vdev->watchdog_heartbeat = heartbeat;
 	vze_hw_exit(vdev);
 	queue_delayed_work(system_unbound_wq, &vdev->watchdog_work, msecs_to_jiffies(period));

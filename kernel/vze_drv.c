@@ -21,6 +21,7 @@
 #include "vze_device.h"
 #include "vze_drv.h"
 #include "vze_gem.h"
+#include "vze_prime.h"
 #include "vze_queue.h"
 #include "vze_share.h"
 #include "vze_userptr.h"
@@ -31,10 +32,10 @@ module_param_named(skip_tlb_invalidate, vze_skip_tlb_invalidate, bool, 0600);
 MODULE_PARM_DESC(skip_tlb_invalidate,
 		 "Do not invalidate the device's TLB; for tests of the device's strict mode only");
 
-uint vze_hang_timeout_ms = 10000;
+uint vze_hang_timeout_ms = VZE_HANG_TIMEOUT_MS;
 module_param_named(hang_timeout_ms, vze_hang_timeout_ms, uint, 0600);
 MODULE_PARM_DESC(hang_timeout_ms,
-		 "Stop a queue that runs without progress for this long, 0: never (default 10000)");
+		 "Stop a queue that runs without progress for this long, 0: never, but for PUBLISH queues (default 10000)");
 
 uint vze_heartbeat_timeout_ms = 15000;
 module_param_named(heartbeat_timeout_ms, vze_heartbeat_timeout_ms, uint, 0600);
@@ -134,6 +135,7 @@ static const struct drm_driver vze_driver = {
 	.open = vze_open,
 	.postclose = vze_postclose,
 	.show_fdinfo = vze_show_fdinfo,
+	.gem_prime_import = vze_prime_import,
 	.gem_prime_import_sg_table = vze_prime_import_sg_table,
 	.ioctls = vze_ioctls,
 	.num_ioctls = ARRAY_SIZE(vze_ioctls),

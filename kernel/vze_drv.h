@@ -12,6 +12,8 @@ struct vze_device;
 
 /* Module parameters. */
 extern bool vze_skip_tlb_invalidate;
+/* Default of the module parameter, and what holds for PUBLISH queues when that is 0. */
+#define VZE_HANG_TIMEOUT_MS	10000
 extern uint vze_hang_timeout_ms;
 extern uint vze_heartbeat_timeout_ms;
 

@@ -12,7 +12,8 @@
  * scheduler depends on and that the kill opens too. The job then comes to vze_run_job(),
  * which fails it. So whatever happens, all jobs of a killed queue are freed at once.
  *
- * Locking order: dma_resv of the VM, vze_queue.submit_lock, vze_queue.lock.
+ * Locking order: dma_resv of the VM, together with those of shared objects (see
+ * vze_prime_sync.c), vze_queue.submit_lock, vze_queue.lock.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -45,6 +46,8 @@ struct vze_job_wait {
 	struct dma_fence_cb cb;
 	/** @job: whose wait */
 	struct vze_job *job;
+	/** @fence: the fence, held by vze_job.syncs or vze_job.implicit */
+	struct dma_fence *fence;
 	/** @armed: @cb was added */
 	bool armed;
 };
@@ -61,12 +64,16 @@ struct vze_job {
 	struct vze_queue *queue;
 	/** @fence: with a reference */
 	struct vze_fence *fence;
-	/** @waits: one for each wait of @syncs */
+	/** @waits: one for each wait of @syncs and each fence of @implicit */
 	struct vze_job_wait *waits;
+	/** @num_waits: number of @waits */
+	u32 num_waits;
 	/** @pending: waits that are not over, plus one while they are armed */
 	atomic_t pending;
 	/** @syncs: holds the fences that are waited for */
 	struct vze_syncs syncs;
+	/** @implicit: what is waited for because of the memory that is mapped */
+	struct vze_prime_fences implicit;
 	/** @num_batches: number of @batches */
 	u32 num_batches;
 	/** @batches: what to run */
@@ -99,16 +106,15 @@ static void job_arm_waits(struct vze_job *job)
 		return;
 
 	atomic_set(&job->pending, 1);
-	for (i = 0; i < job->syncs.num_waits; i++) {
-		struct dma_fence *fence = job->syncs.entries[i].fence;
+	for (i = 0; i < job->num_waits; i++) {
 		struct vze_job_wait *wait = &job->waits[i];
 
 		/* An earlier job of the same queue: the ring keeps the order. */
-		if (fence->context == job->fence->base.context)
+		if (wait->fence->context == job->fence->base.context)
 			continue;
 		wait->job = job;
 		atomic_inc(&job->pending);
-		if (dma_fence_add_callback(fence, &wait->cb, job_wait_cb))
+		if (dma_fence_add_callback(wait->fence, &wait->cb, job_wait_cb))
 			atomic_dec(&job->pending);
 		else
 			wait->armed = true;
@@ -120,12 +126,9 @@ static void job_disarm_waits(struct vze_job *job)
 {
 	u32 i;
 
-	if (!job->waits)
-		return;
-	for (i = 0; i < job->syncs.num_waits; i++) {
+	for (i = 0; i < job->num_waits; i++) {
 		if (job->waits[i].armed)
-			dma_fence_remove_callback(job->syncs.entries[i].fence,
-						  &job->waits[i].cb);
+			dma_fence_remove_callback(job->waits[i].fence, &job->waits[i].cb);
 	}
 }
 
@@ -228,6 +231,7 @@ static void job_free(struct vze_job *job)
 {
 	job_disarm_waits(job);
 	kvfree(job->waits);
+	vze_prime_fences_put(&job->implicit);
 	vze_syncs_cleanup(&job->syncs);
 	vze_fence_put(job->fence);
 	vze_queue_put(job->queue);
@@ -274,13 +278,14 @@ static int job_read_batches(struct vze_job *job, u64 uptr)
 static int job_alloc_fences(struct vze_job *job)
 {
 	struct vze_queue *queue = job->queue;
+	u32 num = job->syncs.num_waits + job->implicit.num, i;
 	struct vze_fence *fence, *gate;
 
 	fence = vze_fence_alloc();
 	if (!fence)
 		return -ENOMEM;
 
-	if (job->syncs.num_waits) {
+	if (num) {
 		gate = vze_fence_alloc();
 		if (!gate) {
 			vze_fence_free(fence);
@@ -289,13 +294,17 @@ static int job_alloc_fences(struct vze_job *job)
 		vze_fence_init_gate(gate, queue->context + 1,
 				    atomic64_inc_return(&queue->gates));
 		fence->gate = gate;
-		job->waits = kvcalloc(job->syncs.num_waits, sizeof(*job->waits),
-				      GFP_KERNEL_ACCOUNT);
+		job->waits = kvcalloc(num, sizeof(*job->waits), GFP_KERNEL_ACCOUNT);
 		if (!job->waits) {
 			vze_fence_put(gate);
 			vze_fence_free(fence);
 			return -ENOMEM;
 		}
+		for (i = 0; i < num; i++)
+			job->waits[i].fence = i < job->syncs.num_waits ?
+				job->syncs.entries[i].fence :
+				job->implicit.list[i - job->syncs.num_waits];
+		job->num_waits = num;
 	}
 	job->fence = fence;
 	return 0;
@@ -324,6 +333,8 @@ static int job_enter_queue(struct vze_job *job)
 	error = queue_refusal(queue);
 	if (!error) {
 		vze_fence_init(job->fence, queue->context, ++queue->seqno);
+		job->fence->owner = queue->vm->fence_context;
+		job->fence->may_park = !queue->publish;
 		dma_fence_get(&job->fence->base);
 		list_add_tail(&job->fence->link, &queue->jobs);
 	}
@@ -332,19 +343,32 @@ static int job_enter_queue(struct vze_job *job)
 	return error;
 }
 
-static int job_push(struct vze_job *job, u64 *seqno)
+/* @prime has locked the reservation already when there is more than this one to lock. */
+static int job_lock_resv(struct vze_prime_job *prime, struct dma_resv *resv)
+{
+	int ret;
+
+	if (prime->locked)
+		return 0;
+	ret = dma_resv_lock_interruptible(resv, NULL);
+	if (ret)
+		return ret;
+	ret = dma_resv_reserve_fences(resv, 1);
+	if (ret)
+		dma_resv_unlock(resv);
+	return ret;
+}
+
+static int job_push(struct vze_job *job, struct vze_prime_job *prime, u64 *seqno)
 {
 	struct vze_queue *queue = job->queue;
 	struct dma_resv *resv = vze_vm_resv(queue->vm);
 	bool cookie;
 	int ret;
 
-	ret = dma_resv_lock_interruptible(resv, NULL);
+	ret = job_lock_resv(prime, resv);
 	if (ret)
 		return ret;
-	ret = dma_resv_reserve_fences(resv, 1);
-	if (ret)
-		goto out_resv;
 
 	mutex_lock(&queue->submit_lock);
 	ret = job_enter_queue(job);
@@ -355,9 +379,10 @@ static int job_push(struct vze_job *job, u64 *seqno)
 	drm_sched_job_arm(&job->base);
 	/*
 	 * Only bookkeeping: a job may park for as long as it likes, so nothing that
-	 * others wait for implicitly may depend on it.
+	 * others wait for implicitly may depend on it, unless its queue says otherwise.
 	 */
 	dma_resv_add_fence(resv, &job->fence->base, DMA_RESV_USAGE_BOOKKEEP);
+	vze_prime_job_publish(prime, &job->fence->base);
 	vze_syncs_signal(&job->syncs, &job->fence->base);
 	job_arm_waits(job);
 	*seqno = job->fence->base.seqno;
@@ -367,8 +392,8 @@ static int job_push(struct vze_job *job, u64 *seqno)
 	dma_fence_end_signalling(cookie);
 out_submit:
 	mutex_unlock(&queue->submit_lock);
-out_resv:
-	dma_resv_unlock(resv);
+	if (!prime->locked)
+		dma_resv_unlock(resv);
 	return ret;
 }
 
@@ -400,6 +425,42 @@ err_job:
 	drm_sched_job_cleanup(&job->base);
 err_fences:
 	job_drop_fences(job);
+	return ret;
+}
+
+/* A PUBLISH queue makes others wait: it must not wait for what may park itself. */
+static int job_check_waits(struct vze_job *job)
+{
+	u32 i;
+
+	if (!job->queue->publish)
+		return 0;
+	for (i = 0; i < job->syncs.num_waits; i++) {
+		if (vze_fence_waits_for_parked(job->syncs.entries[i].fence))
+			return -EDEADLK;
+	}
+	return 0;
+}
+
+static int job_submit_all(struct vze_job *job, struct drm_file *file, u64 *seqno)
+{
+	struct vze_queue *queue = job->queue;
+	struct vze_prime_job prime;
+	int ret;
+
+	ret = vze_prime_job_begin(&prime, queue->vm, queue->publish, &job->implicit);
+	if (ret)
+		return ret;
+	ret = job_init(job, file);
+	if (ret)
+		goto out;
+	ret = job_push(job, &prime, seqno);
+	if (ret) {
+		drm_sched_job_cleanup(&job->base);
+		job_drop_fences(job);
+	}
+out:
+	vze_prime_job_end(&prime);
 	return ret;
 }
 
@@ -439,17 +500,14 @@ int vze_exec_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	ret = vze_syncs_parse(file, args->syncs, args->num_syncs, &job->syncs);
 	if (ret)
 		goto err_free;
-	ret = job_init(job, file);
+	ret = job_check_waits(job);
 	if (ret)
 		goto err_free;
-	ret = job_push(job, &args->seqno);
+	ret = job_submit_all(job, file, &args->seqno);
 	if (ret)
-		goto err_job;
+		goto err_free;
 	return 0;
 
-err_job:
-	drm_sched_job_cleanup(&job->base);
-	job_drop_fences(job);
 err_free:
 	job_free(job);
 	return ret;

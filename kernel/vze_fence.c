@@ -6,6 +6,7 @@
  * longer than everything else of this driver. It therefore refers to nothing but
  * itself, and to the module, whose code and names it needs.
  */
+#include <linux/dma-fence-unwrap.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -112,4 +113,41 @@ void vze_fence_complete(struct vze_fence *fence, int error)
 
 	if (fence->gate)
 		vze_fence_complete(fence->gate, 0);
+}
+
+/**
+ * vze_fence_of() - is it a fence of this driver?
+ * @fence: any fence; containers of fences are not looked into
+ *
+ * Return: the fence as one of this driver, or NULL.
+ */
+struct vze_fence *vze_fence_of(struct dma_fence *fence)
+{
+	const struct dma_fence_ops *ops;
+
+	/* Compared only. Newer kernels let go of it when the fence has signalled. */
+	ops = (const struct dma_fence_ops __force *)READ_ONCE(fence->ops);
+	return ops == &vze_fence_ops ? to_vze_fence(fence) : NULL;
+}
+
+/**
+ * vze_fence_waits_for_parked() - may a job that parks hold it up?
+ * @fence: any fence, containers too
+ *
+ * What other drivers' fences depend on is theirs to know.
+ */
+bool vze_fence_waits_for_parked(struct dma_fence *fence)
+{
+	struct dma_fence_unwrap iter;
+	struct dma_fence *part;
+	bool may_park = false;
+
+	/* To the end: the walk holds a reference until then. */
+	dma_fence_unwrap_for_each(part, &iter, fence) {
+		struct vze_fence *ours = vze_fence_of(part);
+
+		if (ours && ours->may_park && !dma_fence_is_signaled(part))
+			may_park = true;
+	}
+	return may_park;
 }

@@ -28,6 +28,10 @@ struct vze_fence {
 	u64 first;
 	/** @last: of a job: ring seqno of its last entry */
 	u64 last;
+	/** @owner: of a job: vze_vm.fence_context of its address space; of others 0 */
+	u64 owner;
+	/** @may_park: signals when some process pleases: nobody may wait for it implicitly */
+	bool may_park;
 };
 
 static inline struct vze_fence *to_vze_fence(struct dma_fence *fence)
@@ -40,6 +44,8 @@ void vze_fence_init(struct vze_fence *fence, u64 context, u64 seqno);
 void vze_fence_init_gate(struct vze_fence *fence, u64 context, u64 seqno);
 void vze_fence_free(struct vze_fence *fence);
 void vze_fence_complete(struct vze_fence *fence, int error);
+struct vze_fence *vze_fence_of(struct dma_fence *fence);
+bool vze_fence_waits_for_parked(struct dma_fence *fence);
 
 static inline void vze_fence_put(struct vze_fence *fence)
 {

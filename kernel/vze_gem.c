@@ -109,7 +109,7 @@ int vze_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	struct vze_device *vdev = to_vze(drm);
 	struct vze_gem *bo;
 
-	if (args->pad || (args->flags & ~DRM_VZE_GEM_COMPRESSIBLE))
+	if (args->pad || (args->flags & ~(DRM_VZE_GEM_COMPRESSIBLE | DRM_VZE_GEM_EXPLICIT)))
 		return -EINVAL;
 	if (!args->size || !PAGE_ALIGNED(args->size) || args->size > VZE_GEM_MAX_SIZE)
 		return -EINVAL;
@@ -117,10 +117,11 @@ int vze_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	switch (args->placement) {
 	case DRM_VZE_PLACEMENT_VRAM:
 		bo = vze_gem_vram_create(vdev, args->size,
-					 args->flags ? VZE_GEM_COMPRESSIBLE : 0);
+					 args->flags & DRM_VZE_GEM_COMPRESSIBLE ?
+					 VZE_GEM_COMPRESSIBLE : 0);
 		break;
 	case DRM_VZE_PLACEMENT_SYSTEM:
-		if (args->flags)
+		if (args->flags & DRM_VZE_GEM_COMPRESSIBLE)
 			return -EINVAL;
 		bo = vze_gem_system_create(vdev, args->size);
 		break;
@@ -129,6 +130,8 @@ int vze_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	}
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
+	if (args->flags & DRM_VZE_GEM_EXPLICIT)
+		bo->flags |= VZE_GEM_EXPLICIT;
 	return vze_gem_publish(file, bo, &args->handle);
 }
 

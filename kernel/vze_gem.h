@@ -19,6 +19,8 @@ struct vze_gem;
 #define VZE_GEM_READONLY	BIT(0)
 /* Internal object flag: created with DRM_VZE_GEM_COMPRESSIBLE. */
 #define VZE_GEM_COMPRESSIBLE	BIT(1)
+/* Internal object flag: created with DRM_VZE_GEM_EXPLICIT. */
+#define VZE_GEM_EXPLICIT	BIT(2)
 
 /**
  * struct vze_gem_ops - what differs between the kinds of objects
@@ -57,6 +59,8 @@ struct vze_gem {
 	 * close of a handle skip the search for shares. Changed under the shares' lock.
 	 */
 	atomic_t shared;
+	/** @exported: a dma-buf was made of it at some time, see vze_prime_sync.c */
+	bool exported;
 };
 
 static inline struct vze_gem *to_vze_gem(struct drm_gem_object *obj)
@@ -95,18 +99,13 @@ void vze_gem_free(struct drm_gem_object *obj);
 void vze_gem_close(struct drm_gem_object *obj, struct drm_file *file);
 int vze_gem_mmap_object(struct drm_gem_object *obj, struct vm_area_struct *vma);
 struct dma_buf *vze_gem_export(struct drm_gem_object *obj, int flags);
-struct sg_table *vze_gem_get_sg_table(struct drm_gem_object *obj);
 int vze_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map);
 void vze_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map);
-int vze_gem_pin_pages(struct drm_gem_object *obj);
 
+int vze_gem_expose(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run);
 vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offset, u64 max);
 bool vze_gem_cpu_mappable(const struct vze_gem *bo);
 int vze_gem_access(struct vze_gem *bo, u64 offset, void *buf, int len, int write);
-
-struct drm_gem_object *vze_prime_import_sg_table(struct drm_device *drm,
-						 struct dma_buf_attachment *attach,
-						 struct sg_table *sgt);
 
 int vze_mmap(struct file *filp, struct vm_area_struct *vma);
 

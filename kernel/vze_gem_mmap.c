@@ -39,10 +39,10 @@ bool vze_gem_cpu_mappable(const struct vze_gem *bo)
 	}
 }
 
-static vm_fault_t insert_vram(struct vze_device *vdev, struct vm_fault *vmf, u64 offset,
+static vm_fault_t insert_vram(struct vze_device *vdev, struct vm_fault *vmf, u64 phys,
 			      unsigned long num)
 {
-	unsigned long pfn = PHYS_PFN(vdev->bar_phys + vdev->ident.vram_offset + offset);
+	unsigned long pfn = PHYS_PFN(phys);
 	unsigned long addr = vmf->address & PAGE_MASK;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	unsigned long i;
@@ -104,7 +104,8 @@ vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offse
 
 	max = min3(max, (u64)(vmf->vma->vm_end - addr), (u64)(pmd_addr_end(addr, 0) - addr));
 	max = min_t(u64, max, VZE_FAULT_PAGES * PAGE_SIZE);
-	vze_gem_run(bo, offset, max, &run);
+	if (vze_gem_expose(bo, offset, max, &run))
+		return VM_FAULT_SIGBUS;
 	num = run.size >> PAGE_SHIFT;
 	if (run.bits & VZE_HW_PTE_VRAM)
 		return insert_vram(vze_gem_device(bo), vmf, run.addr, num);
@@ -152,13 +153,14 @@ int vze_gem_access(struct vze_gem *bo, u64 offset, void *buf, int len, int write
 	if (!vze_gem_cpu_mappable(bo) || offset >= bo->base.size ||
 	    (write && (bo->flags & VZE_GEM_READONLY)))
 		return -EFAULT;
-	vze_gem_run(bo, page, PAGE_SIZE, &run);
-	if (!(run.bits & VZE_HW_PTE_VRAM))
-		return -EFAULT;
 	len = min_t(u64, len, page + PAGE_SIZE - offset);
 	if (!drm_dev_enter(&vdev->drm, &idx))
 		return -ENODEV;
-	at = (char *)vdev->bar + vdev->ident.vram_offset + run.addr + (offset - page);
+	if (vze_gem_expose(bo, page, PAGE_SIZE, &run) || !(run.bits & VZE_HW_PTE_VRAM)) {
+		drm_dev_exit(idx);
+		return -EFAULT;
+	}
+	at = (char *)vdev->bar + (run.addr - vdev->bar_phys) + (offset - page);
 	if (write)
 		memcpy(at, buf, len);
 	else

@@ -72,7 +72,6 @@ static const struct drm_gem_object_funcs system_funcs = {
 	.free = vze_gem_free,
 	.close = vze_gem_close,
 	.export = vze_gem_export,
-	.get_sg_table = vze_gem_get_sg_table,
 	.vmap = vze_gem_vmap,
 	.vunmap = vze_gem_vunmap,
 	.mmap = vze_gem_mmap_object,

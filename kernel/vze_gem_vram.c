@@ -89,16 +89,10 @@ static const struct vze_gem_ops vram_ops = {
 	.release = vram_release,
 };
 
-/*
- * VRAM has no struct pages and no other device can reach it: pin says so when one tries
- * to attach. get_sg_table is there because the DRM core looks for it first.
- */
 static const struct drm_gem_object_funcs vram_funcs = {
 	.free = vze_gem_free,
 	.close = vze_gem_close,
 	.export = vze_gem_export,
-	.pin = vze_gem_pin_pages,
-	.get_sg_table = vze_gem_get_sg_table,
 	.vmap = vze_gem_vmap,
 	.vunmap = vze_gem_vunmap,
 	.mmap = vze_gem_mmap_object,
@@ -169,6 +163,33 @@ struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags
 	list_add_tail(&vram->link, &vram_objects);
 	spin_unlock(&vram_objects_lock);
 	return &vram->base;
+}
+
+/**
+ * vze_gem_expose() - where the CPU finds a piece of an object
+ * @bo: object
+ * @offset: first byte, page aligned, inside
+ * @max: most bytes wanted, page aligned, at least one page and inside
+ * @run: result, at least one page; its addresses are physical ones, also for VRAM
+ *
+ * Bytes of VRAM leave the device through here and nowhere else, be it to a process, a kernel
+ * mapping, a debugger or a dma-buf. Whoever wants them calls it again for each new mapping
+ * and keeps no address beyond its use, so that this is the place to make sure
+ * that they are what a reader outside the device expects.
+ *
+ * Return: 0, or -ENODEV when it is VRAM of a device that was removed.
+ */
+int vze_gem_expose(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
+{
+	struct vze_device *vdev = vze_gem_device(bo);
+
+	vze_gem_run(bo, offset, max, run);
+	if (!(run->bits & VZE_HW_PTE_VRAM))
+		return 0;
+	if (drm_dev_is_unplugged(&vdev->drm))
+		return -ENODEV;
+	run->addr += vdev->bar_phys + vdev->ident.vram_offset;
+	return 0;
 }
 
 /**

@@ -262,7 +262,8 @@ static int queue_init_sched(struct vze_queue *queue)
 }
 
 /* Makes a queue without its hardware; takes over the reference on @vm if it succeeds. */
-static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm, u32 priority)
+static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm,
+				     const struct drm_vze_queue_create *args)
 {
 	struct vze_device *vdev = file->vdev;
 	struct vze_queue *queue;
@@ -277,7 +278,8 @@ static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm, u
 	queue->file = file;
 	queue->vm = vm;
 	queue->asid = vm->asid;
-	queue->priority = priority;
+	queue->priority = args->priority;
+	queue->publish = args->flags & DRM_VZE_QUEUE_PUBLISH;
 	queue->context = dma_fence_context_alloc(2);
 	mutex_init(&queue->submit_lock);
 	mutex_init(&queue->kill_lock);
@@ -299,17 +301,17 @@ static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm, u
 	return queue;
 }
 
-static int queue_create(struct vze_file *file, u32 vm_id, u32 priority, u32 *id)
+static int queue_create(struct vze_file *file, struct drm_vze_queue_create *args)
 {
 	struct vze_queue *queue;
 	struct vze_vm *vm;
 	int ret;
 
-	vm = vze_vm_lookup(file, vm_id);
+	vm = vze_vm_lookup(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
 
-	queue = queue_alloc(file, vm, priority);
+	queue = queue_alloc(file, vm, args);
 	if (IS_ERR(queue)) {
 		vze_vm_put(vm);
 		return PTR_ERR(queue);
@@ -323,7 +325,7 @@ static int queue_create(struct vze_file *file, u32 vm_id, u32 priority, u32 *id)
 	if (ret)
 		goto err_id;
 
-	*id = queue->id;
+	args->queue_id = queue->id;
 	xa_store(&file->queues, queue->id, queue, GFP_KERNEL);
 	return 0;
 
@@ -347,11 +349,11 @@ int vze_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct drm_vze_queue_create *args = data;
 	int ret, idx;
 
-	if (args->flags || args->priority > DRM_VZE_PRIORITY_HIGH)
+	if ((args->flags & ~DRM_VZE_QUEUE_PUBLISH) || args->priority > DRM_VZE_PRIORITY_HIGH)
 		return -EINVAL;
 	if (vze_device_is_lost(to_vze(drm)) || !drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	ret = queue_create(to_vze_file(file), args->vm_id, args->priority, &args->queue_id);
+	ret = queue_create(to_vze_file(file), args);
 	drm_dev_exit(idx);
 	return ret;
 }

@@ -42,6 +42,8 @@ struct vze_queue {
 	u32 hw_id;
 	/** @priority: DRM_VZE_PRIORITY_* */
 	u32 priority;
+	/** @publish: its jobs must not park, and others wait for them implicitly */
+	bool publish;
 	/** @hw: its registers in BAR2 */
 	struct vze_hw_queue *hw;
 
@@ -83,6 +85,10 @@ struct vze_queue {
 	u64 progress;
 	/** @stuck: watchdog periods without progress while running, watchdog only */
 	unsigned int stuck;
+	/** @parked: watchdog periods in which a job was parked that must not, watchdog only */
+	unsigned int parked;
+	/** @parked_seqno: value of vze_hw_queue.seqno that @parked is about, watchdog only */
+	u64 parked_seqno;
 	/** @late: watchdog periods in which a job was complete and not retired, watchdog only */
 	unsigned int late;
 	/** @busy_ns: device time, once the hardware queue was given back; protected by @lock */
@@ -96,7 +102,7 @@ void vze_queue_module_exit(void);
 
 int vze_queues_init(struct vze_device *vdev);
 void vze_queues_fini(struct vze_device *vdev);
-void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit);
+void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit, bool tolerant);
 void vze_queues_irq(struct vze_device *vdev);
 void vze_queues_kill_all(struct vze_device *vdev, int error);
 void vze_queues_file_close(struct vze_file *file);

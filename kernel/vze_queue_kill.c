@@ -302,6 +302,23 @@ static bool queue_is_stuck(struct vze_queue *queue, unsigned int limit)
 }
 
 /*
+ * Others wait for the jobs of a PUBLISH queue. Being woken and parking again is no progress:
+ * the job is to end.
+ */
+static bool queue_parks_too_long(struct vze_queue *queue, unsigned int limit)
+{
+	u64 seqno = READ_ONCE(queue->hw->seqno);
+
+	if (seqno != queue->parked_seqno) {
+		queue->parked_seqno = seqno;
+		queue->parked = 0;
+	}
+	if (READ_ONCE(queue->hw->state) == VZE_HW_QUEUE_PARKED)
+		queue->parked++;
+	return queue->parked >= limit;
+}
+
+/*
  * Does the device say that a job is complete, and no interrupt came? Nothing is to rely on
  * this: it is reported, and put right only so that nobody waits for ever.
  */
@@ -324,11 +341,12 @@ static bool queue_is_late(struct vze_queue *queue, unsigned int limit)
  * vze_queues_watchdog() - one look at all queues
  * @vdev: device
  * @limit: looks without progress after which a running queue is killed
+ * @tolerant: leave queues alone for which nobody waits implicitly
  *
  * The caller looks at regular intervals, and only if the device's heartbeat moved in
  * between, so that a machine that stands still as a whole is not taken for a hang.
  */
-void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit)
+void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit, bool tolerant)
 {
 	u32 hw_id;
 
@@ -337,12 +355,17 @@ void vze_queues_watchdog(struct vze_device *vdev, unsigned int limit)
 
 		if (!queue)
 			continue;
+		if (tolerant && !queue->publish) {
+			vze_queue_put(queue);
+			continue;
+		}
 		if (queue_is_late(queue, limit)) {
 			atomic_inc(&vdev->lost_irqs);
 			drm_err(&vdev->drm, "the interrupt of queue %u did not come\n", hw_id);
 			vze_queue_retire(queue);
 		}
-		if (queue_is_stuck(queue, limit)) {
+		if (queue_is_stuck(queue, limit) ||
+		    (queue->publish && queue_parks_too_long(queue, limit))) {
 			drm_info(&vdev->drm, "queue %u hangs and is stopped\n", hw_id);
 			vze_queue_kill(queue, -ETIME);
 			vze_fault_dump(queue, "hang");

@@ -121,6 +121,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev)
 	spin_lock_init(&vm->pending_lock);
 	INIT_LIST_HEAD(&vm->pending);
 	vm->fence_context = dma_fence_context_alloc(1);
+	vze_prime_vm_init(vm);
 
 	r_obj = drm_gpuvm_resv_object_alloc(&vdev->drm);
 	if (!r_obj) {
@@ -167,6 +168,7 @@ static void vm_teardown(struct vze_vm *vm)
 		mutex_unlock(&vm->lock);
 		return;
 	}
+	vze_prime_vm_forget(vm);
 	drm_gpuvm_for_each_va_safe(va, next, &vm->base) {
 		drm_gpuva_remove(va);
 		list_add_tail(&to_vze_vma(va)->dead, &vmas);

@@ -14,6 +14,7 @@
 #include <drm/vze_drm.h>
 
 #include "vze_gem.h"
+#include "vze_prime.h"
 #include "vze_pt.h"
 
 struct dma_resv;
@@ -71,6 +72,8 @@ struct vze_vm {
 	u64 num_vmas;
 	/** @cpu_vmas: CPU mappings made by mmap(2) */
 	atomic_t cpu_vmas;
+	/** @prime: objects with implicit fences, owned by vze_prime_sync.c */
+	struct vze_prime_vm prime;
 
 	/** @pending_lock: protects @pending */
 	spinlock_t pending_lock;

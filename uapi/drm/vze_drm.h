@@ -152,6 +152,8 @@ struct drm_vze_query_clock {
 
 /* struct drm_vze_gem_create.flags: the content may be kept compressed (VRAM only, a hint) */
 #define DRM_VZE_GEM_COMPRESSIBLE	(1u << 0)
+/* of the same: a dma-buf of it has no implicit fences for jobs, see below (since 1.2) */
+#define DRM_VZE_GEM_EXPLICIT		(1u << 1)
 
 /**
  * struct drm_vze_gem_create - allocate an object, filled with zeros
@@ -171,6 +173,27 @@ struct drm_vze_gem_create {
 	/** @pad: zero */
 	__u32 pad;
 };
+
+/*
+ * dma-bufs. DRM_IOCTL_PRIME_HANDLE_TO_FD makes one of an object in system memory or VRAM, or
+ * of an opened share: -EOPNOTSUPP for a userptr object, -EACCES for a read-only object,
+ * whatever the access asked for, since who attaches to a dma-buf may write. The descriptor
+ * can be mmapped over its whole size, takes DMA_BUF_IOCTL_SYNC, and can be polled. Another
+ * device can attach to system memory if it reaches the pages without bounce buffers, never
+ * to VRAM (-EOPNOTSUPP). DRM_IOCTL_PRIME_FD_TO_HANDLE gives, for a dma-buf of the same
+ * device, the object that it was made of; else an object of placement IMPORTED, whose exporter
+ * keeps it in place: -EOPNOTSUPP when it does not lie in the machine's RAM. A file has one
+ * handle per object. The descriptor stays the caller's in any case.
+ *
+ * Implicit fences. A job waits for the fences that other drivers, and jobs of other address
+ * spaces, have on the reservation of an object of which a dma-buf was made, or that was
+ * imported, if the object is mapped in the job's VM at the EXEC: those of writers if
+ * all its mappings there are READONLY, else those of readers too. Other way round, jobs
+ * of a PUBLISH queue, and only these, put their fence there: as a reader or as a writer, by
+ * the same rule. Jobs of one VM do not wait for each other implicitly.
+ * Objects created EXPLICIT and opened shares take no part. An import takes part as its
+ * object of another vze device does; that of another driver always does.
+ */
 
 /* struct drm_vze_gem_userptr.flags: the device may only read; required for read-only memory */
 #define DRM_VZE_USERPTR_READONLY	(1u << 0)
@@ -395,6 +418,16 @@ struct drm_vze_vm_info {
 #define DRM_VZE_PRIORITY_NORMAL		1
 #define DRM_VZE_PRIORITY_HIGH		2
 
+/*
+ * struct drm_vze_queue_create.flags: let others wait for its jobs implicitly (since 1.2).
+ *
+ * What others wait for must end by itself: a job of such a queue must not park on a
+ * semaphore. One that is parked for longer than a hang takes to be noticed counts
+ * as hung; where the module parameter hang_timeout_ms is 0, its default holds. Nor can the job
+ * wait for a fence that depends on a job or bind that may park (-EDEADLK).
+ */
+#define DRM_VZE_QUEUE_PUBLISH		(1u << 0)
+
 /**
  * struct drm_vze_queue_create - make a queue on an address space
  *
@@ -406,7 +439,7 @@ struct drm_vze_queue_create {
 	__u32 vm_id;
 	/** @priority: DRM_VZE_PRIORITY_* */
 	__u32 priority;
-	/** @flags: zero */
+	/** @flags: DRM_VZE_QUEUE_* */
 	__u32 flags;
 	/** @queue_id: out, never 0 */
 	__u32 queue_id;
@@ -488,12 +521,14 @@ struct drm_vze_batch {
  * struct drm_vze_exec - submit command buffers
  *
  * One job: the batches run one behind the other. @num_batches 0 makes a job that
- * only orders its syncs behind the queue's earlier work. A failing batch fails the
- * job: its out-syncs signal with an error on their fence (-EFAULT fault, -ETIME hang,
- * -ENODEV device lost, -ECANCELED stopped).
+ * only orders its syncs behind the queue's earlier work. Besides its syncs a job waits for
+ * implicit fences (see dma-bufs above). A failing batch fails the job: its out-syncs
+ * signal with an error on their fence (-EFAULT fault, -ETIME hang, -ENODEV device lost,
+ * -ECANCELED stopped).
  *
  * Errors: -ENOENT (queue, syncobj), -EINVAL, -ECANCELED (the queue was stopped by a
- * fault or hang), -ENODEV (device lost), -ENOMEM, -EFAULT, -EINTR.
+ * fault or hang), -EDEADLK (PUBLISH: a wait for what may park), -ENODEV (device lost),
+ * -ENOMEM, -EFAULT, -EINTR.
  */
 struct drm_vze_exec {
 	/** @queue_id: queue */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dma-bufs of other drivers, and of other vze devices, as objects.
+ *
+ * The buffer is attached statically: the exporter keeps it where it is for as long as the
+ * object lives, and one that moves its buffers pins it. The device could not follow a
+ * move: its copies do not restart after a fault, and a parked job may refer to the memory
+ * for hours. So there is no notification to handle.
+ *
+ * The device reaches the machine's RAM and nothing else, hence it takes part in no
+ * peer-to-peer traffic, and a buffer elsewhere is refused. The page tables get the
+ * DMA addresses; that these are physical ones is made sure at probe. The struct pages of the
+ * exporter are none of our business.
+ *
+ * A dma-buf of this device leads back to the object that it was made of.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include <drm/drm_prime.h>
+#include <drm/drm_vma_manager.h>
+
+#include "vze_device.h"
+#include "vze_gem.h"
+#include "vze_prime.h"
+
+/**
+ * struct vze_import_piece - a contiguous piece of an imported buffer
+ */
+struct vze_import_piece {
+	/** @first: offset in the object */
+	u64 first;
+	/** @addr: physical address */
+	u64 addr;
+};
+
+/**
+ * struct vze_gem_imported - another driver's buffer
+ */
+struct vze_gem_imported {
+	/** @base: object; first */
+	struct vze_gem base;
+	/** @sgt: the mapping for our device; its DMA addresses are physical ones */
+	struct sg_table *sgt;
+	/** @num: number of @pieces */
+	u32 num;
+	/** @pieces: sorted by @first */
+	struct vze_import_piece *pieces;
+};
+
+static struct vze_gem_imported *to_vze_gem_imported(struct vze_gem *bo)
+{
+	return container_of(bo, struct vze_gem_imported, base);
+}
+
+static void imported_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
+{
+	struct vze_gem_imported *imported = to_vze_gem_imported(bo);
+	u32 low = 0, high = imported->num;
+	u64 end;
+
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+
+		if (imported->pieces[mid].first <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	end = low + 1 < imported->num ? imported->pieces[low + 1].first : bo->base.size;
+	run->addrs = NULL;
+	run->addr = imported->pieces[low].addr + (offset - imported->pieces[low].first);
+	run->size = min(end - offset, max);
+	run->bits = 0;
+}
+
+static void imported_release(struct vze_gem *bo)
+{
+	struct vze_gem_imported *imported = to_vze_gem_imported(bo);
+
+	kvfree(imported->pieces);
+	/* Without @sgt the import failed, and the DRM core cleans up. */
+	if (imported->sgt)
+		drm_prime_gem_destroy(&bo->base, imported->sgt);
+}
+
+static const struct vze_gem_ops imported_ops = {
+	.run = imported_run,
+	.release = imported_release,
+};
+
+static int imported_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	int ret;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	/* The VMA becomes the exporter's; it holds the dma-buf by its file. */
+	vma->vm_private_data = NULL;
+	ret = dma_buf_mmap(obj->dma_buf, vma, vma->vm_pgoff - drm_vma_node_start(&obj->vma_node));
+	if (ret)
+		return ret;
+	vm_flags_set(vma, VM_DONTEXPAND);
+	drm_gem_object_put(obj);
+	return 0;
+}
+
+static const struct drm_gem_object_funcs imported_funcs = {
+	.free = vze_gem_free,
+	.close = vze_gem_close,
+	.mmap = imported_mmap,
+};
+
+static bool is_ram(u64 addr, u64 size)
+{
+	return region_intersects(addr, size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) ==
+	       REGION_INTERSECTS;
+}
+
+static int imported_index(struct vze_gem_imported *imported, struct sg_table *sgt, u64 size)
+{
+	struct vze_import_piece *piece = NULL;
+	struct scatterlist *sg;
+	u64 first = 0, next = 0;
+	unsigned int i;
+
+	imported->pieces = kvmalloc_array(sgt->nents, sizeof(*imported->pieces),
+					  GFP_KERNEL_ACCOUNT);
+	if (!imported->pieces)
+		return -ENOMEM;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		u64 addr = sg_dma_address(sg), len = sg_dma_len(sg);
+
+		if (!PAGE_ALIGNED(addr | len))
+			return -EINVAL;
+		if (!is_ram(addr, len))
+			return -EOPNOTSUPP;
+		if (!piece || addr != next) {
+			piece = &imported->pieces[imported->num++];
+			piece->first = first;
+			piece->addr = addr;
+		}
+		first += len;
+		next = addr + len;
+	}
+	return first >= size && imported->num ? 0 : -EINVAL;
+}
+
+/**
+ * vze_prime_import_sg_table() - &drm_driver.gem_prime_import_sg_table
+ * @drm: device
+ * @attach: attachment
+ * @sgt: the buffer, kept in place by the exporter
+ *
+ * Return: an object of placement IMPORTED, -EINVAL (not made of whole pages), -EOPNOTSUPP
+ * (not in RAM) or -ENOMEM.
+ */
+struct drm_gem_object *vze_prime_import_sg_table(struct drm_device *drm,
+						 struct dma_buf_attachment *attach,
+						 struct sg_table *sgt)
+{
+	u64 size = attach->dmabuf->size;
+	struct vze_gem_imported *imported;
+	int ret;
+
+	if (!size || !PAGE_ALIGNED(size))
+		return ERR_PTR(-EINVAL);
+	imported = kzalloc(sizeof(*imported), GFP_KERNEL_ACCOUNT);
+	if (!imported)
+		return ERR_PTR(-ENOMEM);
+	imported->base.base.resv = attach->dmabuf->resv;
+	vze_gem_init(to_vze(drm), &imported->base, size, DRM_VZE_PLACEMENT_IMPORTED,
+		     &imported_ops, &imported_funcs);
+	ret = imported_index(imported, sgt, size);
+	if (ret) {
+		drm_gem_object_put(&imported->base.base);
+		return ERR_PTR(ret);
+	}
+	imported->sgt = sgt;
+	imported->base.segments = imported->num;
+	return &imported->base.base;
+}
+
+/**
+ * vze_prime_import() - &drm_driver.gem_prime_import
+ * @drm: device
+ * @buf: dma-buf
+ *
+ * Return: an object with a reference; or the error of the exporter's attach or map, or
+ * one of vze_prime_import_sg_table().
+ */
+struct drm_gem_object *vze_prime_import(struct drm_device *drm, struct dma_buf *buf)
+{
+	struct drm_gem_object *obj = buf->priv;
+
+	if (!vze_prime_is_ours(buf) || obj->dev != drm)
+		return drm_gem_prime_import(drm, buf);
+	drm_gem_object_get(obj);
+	return obj;
+}
+
+/**
+ * vze_prime_origin() - the object of a vze device that this one is
+ * @bo: object
+ *
+ * Return: @bo, or what it is an import of; NULL for an import of another driver's.
+ */
+struct vze_gem *vze_prime_origin(struct vze_gem *bo)
+{
+	struct dma_buf *buf;
+
+	if (bo->placement != DRM_VZE_PLACEMENT_IMPORTED)
+		return bo;
+	buf = bo->base.import_attach->dmabuf;
+	return vze_prime_is_ours(buf) ? to_vze_gem(buf->priv) : NULL;
+}
