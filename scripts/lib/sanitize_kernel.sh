@@ -76,7 +76,7 @@ make_sanitize_kernel() {
     sanitize_config_check "$source/.config"
 
     # make -n is too slow to count the files here; a kernel of this configuration compiles about as many.
-    total=2900
+    total=2200
     step "compiling the sanitizer kernel (once; 10 to 20 minutes with two processors)"
     in_work "$source" nice make -j"$(nproc)" vmlinux modules >"$log" 2>&1 </dev/null &
     pid=$!
