@@ -72,7 +72,7 @@ static void bind_work(struct work_struct *work)
 	dead = vm->dead;
 	ret = dead ? -ECANCELED : vze_bind_write(bind);
 	spin_lock(&vm->pending_lock);
-	list_del(&bind->link);
+	list_move_tail(&bind->link, &vm->finishing);
 	spin_unlock(&vm->pending_lock);
 	mutex_unlock(&vm->pt.lock);
 	vze_fence_complete(bind->fence, ret);
@@ -82,13 +82,15 @@ static void bind_work(struct work_struct *work)
 	 * Only now the CPU's mappings: taking them away may wait for others' fences. The
 	 * objects are held until that is done.
 	 */
-	if (dead) {
+	if (dead)
 		vze_pt_cancel(&vm->pt, &bind->update);
-	} else {
+	else
 		vze_bind_zap(bind);
-		if (ret)
-			vze_quarantine_vmas(vm->vdev, &bind->removed);
-	}
+	spin_lock(&vm->pending_lock);
+	list_del(&bind->link);
+	spin_unlock(&vm->pending_lock);
+	if (!dead && ret)
+		vze_quarantine_vmas(vm->vdev, &bind->removed);
 	vze_bind_free_removed(bind);
 	vze_syncs_cleanup(&bind->syncs);
 	vze_fence_put(bind->fence);

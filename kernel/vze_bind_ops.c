@@ -207,8 +207,8 @@ void vze_bind_free_removed(struct vze_bind *bind)
  * @offset: first byte in @bo
  * @flags: DRM_VZE_BIND_*
  *
- * Return: 0, -EINVAL (not inside the object), -EACCES (read-only), -EPERM (memory of
- * another process) or -ENOMEM; after an error the bind is undone as a whole.
+ * Return: 0, -EINVAL (not inside the object), -EACCES (read-only, revoked), -EPERM (memory
+ * of another process) or -ENOMEM; after an error the bind is undone as a whole.
  */
 int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr, u64 range,
 			    u64 offset, u32 flags)
@@ -226,6 +226,8 @@ int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr,
 		return -EINVAL;
 	if ((bo->flags & VZE_GEM_READONLY) &&
 	    !(flags & (DRM_VZE_BIND_READONLY | DRM_VZE_BIND_NO_ACCESS)))
+		return -EACCES;
+	if (vze_gem_is_revoked(bo) && !(flags & DRM_VZE_BIND_NO_ACCESS))
 		return -EACCES;
 	if (vze_userptr_is_foreign(bo))
 		return -EPERM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Binds in the making; for vze_bind.c, vze_bind_ops.c and vze_bind_async.c only.
+ * Binds in the making; for vze_bind.c, vze_bind_ops.c, vze_bind_async.c and
+ * vze_vm_revoke.c only.
  */
 #ifndef _VZE_BIND_PREPARED_H_
 #define _VZE_BIND_PREPARED_H_
@@ -80,7 +81,7 @@ struct vze_bind {
 
 	/* The rest belongs to asynchronous binds. */
 
-	/** @link: in vze_vm.pending */
+	/** @link: in vze_vm.pending, then in vze_vm.finishing */
 	struct list_head link;
 	/** @syncs: syncobjs, kept for the references on the fences */
 	struct vze_syncs syncs;

@@ -97,6 +97,10 @@ static const struct drm_ioctl_desc vze_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VZE_SHARE_CREATE, vze_share_create_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VZE_SHARE_OPEN, vze_share_open_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VZE_SHARE_PUT, vze_share_put_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VZE_SHARE_FD, vze_share_fd_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VZE_SHARE_INFO, vze_share_info_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VZE_SHARE_IMPORTERS, vze_share_importers_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VZE_SHARE_REVOKE, vze_share_revoke_ioctl, DRM_RENDER_ALLOW),
 };
 
 static const struct file_operations vze_fops = {
@@ -178,6 +182,7 @@ static void vze_pci_remove(struct pci_dev *pdev)
 	struct vze_device *vdev = pci_get_drvdata(pdev);
 
 	drm_dev_unplug(&vdev->drm);
+	vze_shares_unplug(vdev);
 	vze_device_stop(vdev);
 }
 

@@ -21,6 +21,11 @@ struct vze_gem;
 #define VZE_GEM_COMPRESSIBLE	BIT(1)
 /* Internal object flag: created with DRM_VZE_GEM_EXPLICIT. */
 #define VZE_GEM_EXPLICIT	BIT(2)
+/*
+ * Internal object flag: a view that its exporter took back, see vze_share_revoke.c. The
+ * only one that is set while the object is known.
+ */
+#define VZE_GEM_REVOKED		BIT(3)
 
 /**
  * struct vze_gem_ops - what differs between the kinds of objects
@@ -55,7 +60,7 @@ struct vze_gem {
 	/** @segments: physically contiguous pieces */
 	u32 segments;
 	/**
-	 * @shared: live shares' references to the object, counted per segment; lets the
+	 * @shared: references of shares that are not dead, counted per segment; lets the
 	 * close of a handle skip the search for shares. Changed under the shares' lock.
 	 */
 	atomic_t shared;
@@ -71,6 +76,15 @@ static inline struct vze_gem *to_vze_gem(struct drm_gem_object *obj)
 static inline struct vze_device *vze_gem_device(const struct vze_gem *bo)
 {
 	return container_of_const(bo->base.dev, struct vze_device, drm);
+}
+
+/**
+ * vze_gem_is_revoked() - must nothing be mapped of an object any more?
+ * @bo: object
+ */
+static inline bool vze_gem_is_revoked(const struct vze_gem *bo)
+{
+	return READ_ONCE(bo->flags) & VZE_GEM_REVOKED;
 }
 
 /**

@@ -18,6 +18,7 @@
 
 #include "vze_device.h"
 #include "vze_gem.h"
+#include "vze_gem_share.h"
 #include "vze_vm.h"
 
 /* Most pages that one fault maps. */
@@ -82,16 +83,7 @@ static vm_fault_t insert_pages(struct vm_fault *vmf, const struct vze_run *run, 
 	return ret == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 }
 
-/**
- * vze_gem_fault_run() - map pages of an object at a faulting address and behind it
- * @bo: object
- * @vmf: fault; the VMA is VM_MIXEDMAP, or VM_PFNMAP for an object in VRAM
- * @offset: byte of the object that belongs at the faulting page
- * @max: bytes of the object from there on that may be mapped behind it
- *
- * The caller makes sure that the object keeps its place there until the pages are in.
- */
-vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offset, u64 max)
+static vm_fault_t insert_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offset, u64 max)
 {
 	unsigned long addr = vmf->address & PAGE_MASK;
 	struct vze_run run;
@@ -110,6 +102,28 @@ vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offse
 	if (run.bits & VZE_HW_PTE_VRAM)
 		return insert_vram(vze_gem_device(bo), vmf, run.addr, num);
 	return insert_pages(vmf, &run, num);
+}
+
+/**
+ * vze_gem_fault_run() - map pages of an object at a faulting address and behind it
+ * @bo: object
+ * @vmf: fault; the VMA is VM_MIXEDMAP, or VM_PFNMAP for an object in VRAM
+ * @offset: byte of the object that belongs at the faulting page
+ * @max: bytes of the object from there on that may be mapped behind it
+ *
+ * The caller makes sure that the object keeps its place there until the pages are in.
+ */
+vm_fault_t vze_gem_fault_run(struct vze_gem *bo, struct vm_fault *vmf, u64 offset, u64 max)
+{
+	vm_fault_t ret;
+
+	if (bo->placement != DRM_VZE_PLACEMENT_SHARE)
+		return insert_run(bo, vmf, offset, max);
+	if (!vze_gem_share_begin_fault(to_vze_gem_share(bo)))
+		return VM_FAULT_SIGBUS;
+	ret = insert_run(bo, vmf, offset, max);
+	vze_gem_share_end_fault(to_vze_gem_share(bo));
+	return ret;
 }
 
 static u64 vma_object_offset(struct vm_area_struct *vma, unsigned long addr)
@@ -150,7 +164,7 @@ int vze_gem_access(struct vze_gem *bo, u64 offset, void *buf, int len, int write
 	char *at;
 	int idx;
 
-	if (!vze_gem_cpu_mappable(bo) || offset >= bo->base.size ||
+	if (!vze_gem_cpu_mappable(bo) || vze_gem_is_revoked(bo) || offset >= bo->base.size ||
 	    (write && (bo->flags & VZE_GEM_READONLY)))
 		return -EFAULT;
 	len = min_t(u64, len, page + PAGE_SIZE - offset);

@@ -3,46 +3,39 @@
  * Pieces of objects as one object.
  *
  * What a share holds is an array of segments, in order, each with a reference on its
- * object. Share and opened shares hold the same array. An opened share is an object
- * like any other: mapping it is one mapping, of however many segments.
+ * object. A share and its views hold the same array. A view is an object like any other:
+ * mapping it is one mapping, of however many segments.
  *
- * Segments only ever name objects that have memory of their own: a share of an opened
- * share takes that one's segments.
+ * Segments only ever name objects that have memory of their own: a share of a view takes
+ * that one's segments.
+ *
+ * A view can be revoked: nothing is mapped of it from then on. The array stays until the
+ * view is freed.
  */
 
+#include <linux/dma-buf.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+
+#include <drm/drm_vma_manager.h>
 
 #include "vze_device.h"
 #include "vze_gem.h"
 #include "vze_gem_share.h"
-
-/**
- * struct vze_gem_share - an opened share
- */
-struct vze_gem_share {
-	/** @base: object; first */
-	struct vze_gem base;
-	/** @segments: what it consists of */
-	struct vze_segments *segments;
-	/** @hint: segment that was looked up last; a guess, checked before use */
-	u32 hint;
-};
-
-static struct vze_gem_share *to_vze_gem_share(const struct vze_gem *bo)
-{
-	return container_of(bo, struct vze_gem_share, base);
-}
+#include "vze_share.h"
+#include "vze_share_user.h"
 
 /* --------------------------------------------------------------- segments -- */
 
 /**
  * vze_segments_alloc() - room for segments
  * @max: most segments that will be added
+ * @user: who has been charged for them
+ * @charged: how many were charged; given back when the array is freed
  *
  * Return: an empty array with one reference, or NULL.
  */
-struct vze_segments *vze_segments_alloc(u32 max)
+struct vze_segments *vze_segments_alloc(u32 max, struct vze_share_user *user, u64 charged)
 {
 	struct vze_segments *segments;
 
@@ -53,6 +46,8 @@ struct vze_segments *vze_segments_alloc(u32 max)
 	segments->size = 0;
 	segments->num = 0;
 	segments->max = max;
+	segments->user = vze_share_user_get(user);
+	segments->charged = charged;
 	return segments;
 }
 
@@ -66,6 +61,8 @@ static void segments_free(struct kref *ref)
 		if (!(i % 1024))
 			cond_resched();
 	}
+	vze_share_user_uncharge(segments->user, 0, segments->charged);
+	vze_share_user_put(segments->user);
 	kvfree(segments);
 }
 
@@ -208,7 +205,10 @@ static void share_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *r
 
 static void share_release(struct vze_gem *bo)
 {
-	vze_segments_put(to_vze_gem_share(bo)->segments);
+	struct vze_gem_share *view = to_vze_gem_share(bo);
+
+	vze_share_view_release(view);
+	vze_segments_put(view->segments);
 }
 
 static const struct vze_gem_ops share_ops = {
@@ -216,36 +216,120 @@ static const struct vze_gem_ops share_ops = {
 	.release = share_release,
 };
 
+static struct dma_buf *share_export(struct drm_gem_object *obj, int flags)
+{
+	struct vze_gem_share *view = to_vze_gem_share(to_vze_gem(obj));
+	int ret;
+
+	if (vze_gem_is_revoked(&view->base))
+		return ERR_PTR(-EACCES);
+	/* What is mapped through the dma-buf can be found by this only, and it must not move. */
+	ret = drm_gem_create_mmap_offset(obj);
+	if (ret)
+		return ERR_PTR(ret);
+	return vze_gem_export(obj, flags);
+}
+
+static int share_vmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	return vze_gem_is_revoked(to_vze_gem(obj)) ? -EACCES : vze_gem_vmap(obj, map);
+}
+
 static const struct drm_gem_object_funcs share_funcs = {
 	.free = vze_gem_free,
 	.close = vze_gem_close,
-	.export = vze_gem_export,
-	.vmap = vze_gem_vmap,
+	.export = share_export,
+	.vmap = share_vmap,
 	.vunmap = vze_gem_vunmap,
 	.mmap = vze_gem_mmap_object,
 	.vm_ops = &vze_gem_vm_ops,
 };
 
 /**
- * vze_gem_share_create() - make an object of segments
+ * vze_gem_share_create() - make a view of segments
  * @vdev: device of all of them
- * @segments: array; the object takes its own reference
+ * @segments: array; the view takes its own reference
  * @readonly: nobody may write through it
  *
- * Return: the object or -ENOMEM.
+ * Return: the view or -ENOMEM.
  */
-struct vze_gem *vze_gem_share_create(struct vze_device *vdev, struct vze_segments *segments,
-				     bool readonly)
+struct vze_gem_share *vze_gem_share_create(struct vze_device *vdev, struct vze_segments *segments,
+					   bool readonly)
 {
-	struct vze_gem_share *share;
+	struct vze_gem_share *view;
 
-	share = kzalloc(sizeof(*share), GFP_KERNEL_ACCOUNT);
-	if (!share)
+	view = kzalloc(sizeof(*view), GFP_KERNEL_ACCOUNT);
+	if (!view)
 		return ERR_PTR(-ENOMEM);
-	share->base.flags = readonly ? VZE_GEM_READONLY : 0;
-	share->base.segments = segments->num;
-	share->segments = vze_segments_get(segments);
-	vze_gem_init(vdev, &share->base, segments->size, DRM_VZE_PLACEMENT_SHARE, &share_ops,
+	view->base.flags = readonly ? VZE_GEM_READONLY : 0;
+	view->base.segments = segments->num;
+	view->segments = vze_segments_get(segments);
+	init_rwsem(&view->handing_out);
+	vze_gem_init(vdev, &view->base, segments->size, DRM_VZE_PLACEMENT_SHARE, &share_ops,
 		     &share_funcs);
-	return &share->base;
+	return view;
+}
+
+/* -------------------------------------------------------------- revocation -- */
+
+/**
+ * vze_gem_share_begin_fault() - pages of a view are about to be put into a process
+ * @view: view
+ *
+ * Return: true, and vze_gem_share_end_fault() must follow; false when it is revoked.
+ */
+bool vze_gem_share_begin_fault(struct vze_gem_share *view)
+{
+	down_read(&view->handing_out);
+	if (!vze_gem_is_revoked(&view->base))
+		return true;
+	up_read(&view->handing_out);
+	return false;
+}
+
+/**
+ * vze_gem_share_end_fault() - they are in
+ * @view: view
+ */
+void vze_gem_share_end_fault(struct vze_gem_share *view)
+{
+	up_read(&view->handing_out);
+}
+
+static struct dma_buf *share_dma_buf(struct vze_gem_share *view)
+{
+	struct drm_gem_object *obj = &view->base.base;
+	struct dma_buf *dma_buf;
+
+	mutex_lock(&obj->dev->object_name_lock);
+	dma_buf = obj->dma_buf;
+	if (dma_buf)
+		get_dma_buf(dma_buf);
+	mutex_unlock(&obj->dev->object_name_lock);
+	return dma_buf;
+}
+
+/**
+ * vze_gem_share_zap() - take the pages of a revoked view away from all processes
+ * @view: view that is marked as revoked
+ *
+ * Those that have it mapped as an object or as a dma-buf; address spaces are for
+ * vze_vm_unmap_revoked().
+ */
+void vze_gem_share_zap(struct vze_gem_share *view)
+{
+	struct drm_gem_object *obj = &view->base.base;
+	struct dma_buf *dma_buf;
+
+	/* Faults that did not see the mark end here; those that follow see it. */
+	down_write(&view->handing_out);
+	up_write(&view->handing_out);
+
+	drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);
+	dma_buf = share_dma_buf(view);
+	if (!dma_buf)
+		return;
+	unmap_mapping_range(dma_buf->file->f_mapping, drm_vma_node_offset_addr(&obj->vma_node),
+			    obj->size, 1);
+	dma_buf_put(dma_buf);
 }

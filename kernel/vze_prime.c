@@ -98,6 +98,8 @@ static int export_attach(struct dma_buf *buf, struct dma_buf_attachment *attach)
 {
 	struct vze_gem *bo = to_vze_gem(buf->priv);
 
+	if (vze_gem_is_revoked(bo))
+		return -EACCES;
 	return object_has_vram(bo) ? -EOPNOTSUPP : 0;
 }
 
@@ -110,6 +112,8 @@ static struct sg_table *export_map(struct dma_buf_attachment *attach, enum dma_d
 	unsigned int i;
 	int ret;
 
+	if (vze_gem_is_revoked(bo))
+		return ERR_PTR(-EACCES);
 	max = max ?: PAGE_SIZE;
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 	if (!sgt)

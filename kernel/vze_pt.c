@@ -225,7 +225,8 @@ int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 	}
 
 	for (i = 0; i < num; i++) {
-		if (ranges[i].bo)
+		/* Who revokes marks the object and then comes for the lock. */
+		if (ranges[i].bo && !vze_gem_is_revoked(ranges[i].bo))
 			vze_pt_write_map(pt, update, &ranges[i]);
 		else if (windowed)
 			vze_pt_write_clear(pt, update, ranges[i].start,

@@ -123,6 +123,7 @@ int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 		  const struct vze_pt_range *ranges, u64 num);
 void vze_pt_cancel(struct vze_pt *pt, struct vze_pt_update *update);
 int vze_pt_clear_all(struct vze_pt *pt);
+void vze_pt_take_out(struct vze_pt *pt, struct vze_gem *bo, u64 offset, u64 va, u64 size);
 int vze_pt_map_page(struct vze_pt *pt, u64 va, struct page *page);
 int vze_pt_unmap_page(struct vze_pt *pt, u64 va);
 void vze_pt_free_tables(struct list_head *tables);

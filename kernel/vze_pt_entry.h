@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Entries of page tables; for vze_pt.c, vze_pt_write.c and vze_pt_reserve.c only.
+ * Entries of page tables; for vze_pt*.c only.
  */
 #ifndef _VZE_PT_ENTRY_H_
 #define _VZE_PT_ENTRY_H_

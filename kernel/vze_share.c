@@ -1,116 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shares: memory for other processes of the same user, by token.
+ * Shares: memory for other processes, by token. Their table, their states, their end.
  *
  * A share is found by its id, which is never used again, and opened by who knows its
  * secret. It holds an array of segments, made under the lock of the address space in
- * one go, so that it is a consistent picture. It can be opened while it is in the table;
- * the last put, the close of an exporter's handle and the close of the exporter's file
- * take it out. What was opened before stays: it holds the segments itself.
+ * one go, so that it is a consistent picture. What was opened (a view) holds the same
+ * array: a view costs one object, however many segments there are, and a segment costs 24
+ * bytes, whoever has the share open.
  *
- * The objects that the exporter shared (the sources) count how often they are in a
- * share that lives, so that closing a handle looks for shares only when there are some.
+ * The states are the user's business and described in the uapi; what they mean for memory
+ * is at struct vze_share. Ending a share allocates nothing, so that every end is certain: it is
+ * a change of state, a wake-up of who polls, and a reference less.
+ *
+ * The objects that the exporter shared (the sources) count how often they are in a share
+ * that is not DEAD, so that closing a handle looks for shares only when there are some.
  */
 
 #include <linux/cred.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
-#include <linux/moduleparam.h>
-#include <linux/mutex.h>
+#include <linux/pid.h>
+#include <linux/poll.h>
 #include <linux/random.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 
-#include <crypto/utils.h>
+#include <drm/drm_drv.h>
 
-#include "vze_bind.h"
-#include "vze_debugfs.h"
 #include "vze_device.h"
-#include "vze_gem.h"
-#include "vze_gem_share.h"
-#include "vze_share.h"
-#include "vze_vm.h"
+#include "vze_share_table.h"
+#include "vze_share_user.h"
+#include "vze_trace.h"
 
-static unsigned int max_shares = 65536;
-module_param_named(max_shares, max_shares, uint, 0644);
-MODULE_PARM_DESC(max_shares, "Most living shares of one user (default 65536)");
-
-/**
- * struct vze_share_key - what was shared; equal requests give the same share
- */
-struct vze_share_key {
-	/** @file: exporter; the share does not outlive it */
-	struct vze_file *file;
-	/** @what: object, or address space of a range; not dereferenced */
-	const void *what;
-	/** @addr: of a range */
-	u64 addr;
-	/** @size: of a range */
-	u64 size;
-	/** @flags: DRM_VZE_SHARE_* */
-	u64 flags;
-};
-
-/**
- * struct vze_share - a share that can be opened
- *
- * In @shares, in its file's list and in the table of keys; protected by shares_lock.
- */
-struct vze_share {
-	/** @token: id and secret */
-	struct drm_vze_share_token token;
-	/** @key: what was asked for */
-	struct vze_share_key key;
-	/** @key_link: in share_keys */
-	struct hlist_node key_link;
-	/** @file_link: in vze_file.shares */
-	struct list_head file_link;
-	/** @vdev: device */
-	struct vze_device *vdev;
-	/** @uid: user of the exporter */
-	kuid_t uid;
-	/** @user_ns: where CAP_SYS_PTRACE opens it, too */
-	struct user_namespace *user_ns;
-	/** @puts: SHARE_CREATEs that were not put yet */
-	u64 puts;
-	/** @readonly: openers may only read */
-	bool readonly;
-	/** @segments: the memory */
-	struct vze_segments *segments;
-	/** @num_composites: number of @composites */
-	u32 num_composites;
-	/** @composites: sources that are opened shares, with references */
-	struct vze_gem **composites;
-};
-
-static DEFINE_MUTEX(shares_lock);
+DEFINE_MUTEX(vze_shares_lock);
+/* Id to share that is not over. */
 static DEFINE_XARRAY(shares);
-static DEFINE_HASHTABLE(share_keys, 10);
-/* User id to number of living shares. */
-static DEFINE_XARRAY(shares_of_user);
+/* LIVE shares by key and segments; shares of one object by object while in a file's list. */
+static DEFINE_HASHTABLE(share_keys, 12);
+static DEFINE_HASHTABLE(share_objects, 12);
 static u64 last_share_id;
 
-/* ---------------------------------------------------------------- sources -- */
+/* Lets go of the views that shares were made of. */
+static struct workqueue_struct *share_wq;
 
-static void share_count_sources(struct vze_share *share, int num)
+/* --------------------------------------------------------------- structure -- */
+
+static void share_free_contents(struct vze_share *share)
 {
 	u32 i;
 
-	lockdep_assert_held(&shares_lock);
+	for (i = 0; i < share->num_sources; i++)
+		drm_gem_object_put(&share->sources[i].view->base.base);
+	kvfree(share->sources);
+	share->sources = NULL;
+	share->num_sources = 0;
+	vze_segments_put(share->segments);
+	share->segments = NULL;
+}
+
+static void share_free(struct vze_share *share)
+{
+	if (share->charged)
+		vze_share_user_uncharge(share->user, 1, 0);
+	vze_share_user_put(share->user);
+	put_pid(share->pid);
+	put_user_ns(share->user_ns);
+	drm_dev_put(&share->vdev->drm);
+	kfree(share);
+}
+
+static void share_release(struct kref *ref)
+{
+	share_free(container_of(ref, struct vze_share, ref));
+}
+
+/**
+ * vze_share_get() - one more reference
+ * @share: share
+ */
+void vze_share_get(struct vze_share *share)
+{
+	kref_get(&share->ref);
+}
+
+/**
+ * vze_share_put() - drop a reference
+ * @share: share
+ */
+void vze_share_put(struct vze_share *share)
+{
+	kref_put(&share->ref, share_release);
+}
+
+/**
+ * vze_share_free_unpublished() - free a share that nobody knows
+ * @share: share, with what it has so far
+ */
+void vze_share_free_unpublished(struct vze_share *share)
+{
+	share_free_contents(share);
+	share_free(share);
+}
+
+/* ----------------------------------------------------------------- sources -- */
+
+static void share_count_sources(struct vze_share *share, bool counted)
+{
+	int num = counted ? 1 : -1;
+	u32 i;
+
+	lockdep_assert_held(&vze_shares_lock);
+	if (share->counted == counted)
+		return;
+	share->counted = counted;
 	for (i = 0; i < share->segments->num; i++)
 		atomic_add(num, &share->segments->segment[i].bo->shared);
-	for (i = 0; i < share->num_composites; i++)
-		atomic_add(num, &share->composites[i]->shared);
+	for (i = 0; i < share->num_sources; i++)
+		atomic_add(num, &share->sources[i].view->base.shared);
 }
 
 static bool share_has_source(const struct vze_share *share, const struct vze_gem *bo)
 {
 	u32 i;
 
-	for (i = 0; i < share->num_composites; i++) {
-		if (share->composites[i] == bo)
+	for (i = 0; i < share->num_sources; i++) {
+		if (&share->sources[i].view->base == bo)
 			return true;
 	}
 	for (i = 0; i < share->segments->num; i++) {
@@ -120,60 +135,246 @@ static bool share_has_source(const struct vze_share *share, const struct vze_gem
 	return false;
 }
 
-/* --------------------------------------------------------------- counting -- */
-
-static unsigned long user_shares(kuid_t uid)
+static bool share_is_of_one_object(const struct vze_share *share)
 {
-	void *entry = xa_load(&shares_of_user, __kuid_val(uid));
-
-	return entry ? xa_to_value(entry) : 0;
+	return !(share->key.flags & (DRM_VZE_SHARE_RANGE | DRM_VZE_SHARE_LIST));
 }
 
-static int user_count(kuid_t uid, long num)
-{
-	unsigned long count = user_shares(uid) + num;
+/* ------------------------------------------------------------------- table -- */
 
-	if (!count) {
-		xa_erase(&shares_of_user, __kuid_val(uid));
-		return 0;
+static u32 share_hash(const struct vze_share *share)
+{
+	const struct vze_share_key *key = &share->key;
+	const struct vze_segments *segments = share->segments;
+
+	return hash_64((u64)(uintptr_t)key->file ^ hash_ptr(key->what, 32) ^ key->addr ^
+		       key->size ^ key->flags ^ segments->size ^
+		       hash_ptr(segments->segment[0].bo, 32) ^ segments->segment[0].offset, 32);
+}
+
+/**
+ * vze_share_find() - the share of an id
+ * @id: id
+ *
+ * Return: the share, valid while vze_shares_lock is held, or NULL.
+ */
+struct vze_share *vze_share_find(u64 id)
+{
+	lockdep_assert_held(&vze_shares_lock);
+	return xa_load(&shares, id);
+}
+
+/**
+ * vze_share_find_next() - go through all shares
+ * @id: 0 at first; set to the id of the result
+ *
+ * Return: the share of the next larger id, valid while vze_shares_lock is held, or NULL.
+ */
+struct vze_share *vze_share_find_next(u64 *id)
+{
+	unsigned long index = *id;
+	struct vze_share *share = xa_find_after(&shares, &index, ULONG_MAX, XA_PRESENT);
+
+	lockdep_assert_held(&vze_shares_lock);
+	*id = index;
+	return share;
+}
+
+/**
+ * vze_share_find_own() - the share of an id, if a file made it
+ * @file: exporter
+ * @id: id
+ *
+ * Return: the share, valid while vze_shares_lock is held, or NULL.
+ */
+struct vze_share *vze_share_find_own(struct vze_file *file, u64 id)
+{
+	struct vze_share *share = vze_share_find(id);
+
+	return share && share->key.file == file ? share : NULL;
+}
+
+/**
+ * vze_share_find_equal() - the LIVE share that a request is equal to
+ * @wanted: complete share
+ *
+ * Return: the share, valid while vze_shares_lock is held, or NULL.
+ */
+struct vze_share *vze_share_find_equal(const struct vze_share *wanted)
+{
+	struct vze_share *share;
+
+	lockdep_assert_held(&vze_shares_lock);
+	hash_for_each_possible(share_keys, share, key_link, share_hash(wanted)) {
+		if (!memcmp(&share->key, &wanted->key, sizeof(share->key)) &&
+		    vze_segments_equal(share->segments, wanted->segments))
+			return share;
 	}
-	return xa_err(xa_store(&shares_of_user, __kuid_val(uid), xa_mk_value(count),
-			       GFP_KERNEL_ACCOUNT));
+	return NULL;
 }
 
-/* ------------------------------------------------------------ life, death -- */
-
-static void share_free(struct vze_share *share)
+static int share_check_sources(const struct vze_share *share)
 {
 	u32 i;
 
-	for (i = 0; i < share->num_composites; i++)
-		drm_gem_object_put(&share->composites[i]->base);
-	kvfree(share->composites);
-	vze_segments_put(share->segments);
-	put_user_ns(share->user_ns);
-	kfree(share);
+	for (i = 0; i < share->num_sources; i++) {
+		const struct vze_gem_share *view = share->sources[i].view;
+
+		if (vze_gem_is_revoked(&view->base) ||
+		    view->share->state == DRM_VZE_SHARE_STATE_REVOKED)
+			return -EACCES;
+	}
+	return 0;
 }
 
-/* Nobody can open it any more. The caller frees @dead without the lock. */
-static void share_kill(struct vze_share *share, struct list_head *dead)
+/**
+ * vze_share_publish() - let a complete share be found
+ * @share: share
+ *
+ * Return: 0, -EACCES (made of a revoked view), -EDQUOT, -ENODEV or -ENOMEM; the share is
+ * the caller's then.
+ */
+int vze_share_publish(struct vze_share *share)
 {
-	lockdep_assert_held(&shares_lock);
-	xa_erase(&shares, share->token.id);
-	hash_del(&share->key_link);
-	list_move_tail(&share->file_link, dead);
-	share_count_sources(share, -1);
-	/* Shrinking a value allocates nothing. */
-	user_count(share->uid, -1);
-	atomic64_dec(&share->vdev->counts.shares);
+	u64 id = last_share_id + 1;
+	int ret;
+	u32 i;
+
+	lockdep_assert_held(&vze_shares_lock);
+	/* Under the lock: vze_shares_unplug() comes after the mark, and finds what is here. */
+	if (drm_dev_is_unplugged(&share->vdev->drm))
+		return -ENODEV;
+	ret = share_check_sources(share);
+	if (ret)
+		return ret;
+	ret = vze_share_user_charge(share->user, 1, 0);
+	if (ret)
+		return ret;
+	share->charged = true;
+	ret = xa_err(xa_store(&shares, id, share, GFP_KERNEL_ACCOUNT));
+	if (ret)
+		return ret;
+
+	last_share_id = id;
+	share->token.id = id;
+	get_random_bytes(share->token.secret, sizeof(share->token.secret));
+	share->size = share->segments->size;
+	share->num_segments = share->segments->num;
+	hash_add(share_keys, &share->key_link, share_hash(share));
+	/* vze_shares_object_closed() looks at the front of the list only. */
+	if (share_is_of_one_object(share)) {
+		list_add_tail(&share->file_link, &share->key.file->shares);
+		hash_add(share_objects, &share->object_link, hash_ptr(share->key.what, 32));
+	} else {
+		list_add(&share->file_link, &share->key.file->shares);
+	}
+	for (i = 0; i < share->num_sources; i++)
+		list_add_tail(&share->sources[i].link, &share->sources[i].view->share->derived);
+	share_count_sources(share, true);
+	atomic64_inc(&share->vdev->counts.shares);
+	trace_vze_share(share->vdev->drm.dev, id, share->state, share->num_views, share->size,
+			share->num_segments);
+	return 0;
 }
 
-static void shares_free(struct list_head *dead)
+/* The exporter can ask for it and end it no more. */
+static void share_unlist(struct vze_share *share)
+{
+	list_del(&share->file_link);
+	if (share_is_of_one_object(share))
+		hash_del(&share->object_link);
+	share_count_sources(share, false);
+	/* A file that is opened later may stand at the same address. */
+	share->key.file = NULL;
+}
+
+/* --------------------------------------------------------------------- end -- */
+
+static void share_check_over(struct vze_share *share, struct list_head *over)
+{
+	u32 i;
+
+	if (share->over || share->num_views || share->state == DRM_VZE_SHARE_STATE_LIVE)
+		return;
+	share->over = true;
+	xa_erase(&shares, share->token.id);
+	if (share->key.file)
+		share_unlist(share);
+	for (i = 0; i < share->num_sources; i++)
+		list_del(&share->sources[i].link);
+	list_add_tail(&share->file_link, over);
+}
+
+/**
+ * vze_share_end() - move a share on to a state, unless it is past that
+ * @share: share
+ * @state: DRM_VZE_SHARE_STATE_*, not LIVE
+ * @over: gets the share if it is over; for vze_shares_bury() without the lock
+ *
+ * Allocates nothing.
+ */
+void vze_share_end(struct vze_share *share, u32 state, struct list_head *over)
+{
+	lockdep_assert_held(&vze_shares_lock);
+	if (share->state >= state)
+		return;
+	if (share->state == DRM_VZE_SHARE_STATE_LIVE) {
+		hash_del(&share->key_link);
+		atomic64_dec(&share->vdev->counts.shares);
+	}
+	WRITE_ONCE(share->state, state);
+	/* There is nothing that the exporter could end any more. */
+	if (state == DRM_VZE_SHARE_STATE_DEAD)
+		share_count_sources(share, false);
+	trace_vze_share(share->vdev->drm.dev, share->token.id, state, share->num_views,
+			share->size, share->num_segments);
+	wake_up_poll(&share->wq, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+	share_check_over(share, over);
+}
+
+/**
+ * vze_share_ended_views() - a view of a share is gone
+ * @share: share
+ * @over: as for vze_share_end()
+ */
+void vze_share_ended_views(struct vze_share *share, struct list_head *over)
+{
+	lockdep_assert_held(&vze_shares_lock);
+	share_check_over(share, over);
+}
+
+static void share_work(struct work_struct *work)
+{
+	struct vze_share *share = container_of(work, struct vze_share, work);
+
+	share_free_contents(share);
+	vze_share_put(share);
+}
+
+/**
+ * vze_shares_bury() - let go of the memory of shares that are over
+ * @over: list by file_link; empty afterwards
+ *
+ * Without vze_shares_lock. May free objects; may sleep.
+ */
+void vze_shares_bury(struct list_head *over)
 {
 	struct vze_share *share, *next;
 
-	list_for_each_entry_safe(share, next, dead, file_link)
-		share_free(share);
+	list_for_each_entry_safe(share, next, over, file_link) {
+		list_del(&share->file_link);
+		/*
+		 * The view that it was made of may be the last thing that keeps a share from
+		 * being over, which was made of a view, and so on: not on one stack.
+		 */
+		if (share->num_sources) {
+			INIT_WORK(&share->work, share_work);
+			queue_work(share_wq, &share->work);
+		} else {
+			share_free_contents(share);
+			vze_share_put(share);
+		}
+	}
 }
 
 /**
@@ -184,15 +385,22 @@ static void shares_free(struct list_head *dead)
 void vze_shares_object_closed(struct vze_file *file, struct vze_gem *bo)
 {
 	struct vze_share *share, *next;
-	LIST_HEAD(dead);
+	struct hlist_node *tmp;
+	LIST_HEAD(over);
 
-	mutex_lock(&shares_lock);
-	list_for_each_entry_safe(share, next, &file->shares, file_link) {
-		if (share_has_source(share, bo))
-			share_kill(share, &dead);
+	mutex_lock(&vze_shares_lock);
+	hash_for_each_possible_safe(share_objects, share, tmp, object_link, hash_ptr(bo, 32)) {
+		if (share->key.what == bo && share->key.file == file)
+			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
 	}
-	mutex_unlock(&shares_lock);
-	shares_free(&dead);
+	list_for_each_entry_safe(share, next, &file->shares, file_link) {
+		if (share_is_of_one_object(share))
+			break;
+		if (share->counted && share_has_source(share, bo))
+			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
+	}
+	mutex_unlock(&vze_shares_lock);
+	vze_shares_bury(&over);
 }
 
 /**
@@ -202,379 +410,36 @@ void vze_shares_object_closed(struct vze_file *file, struct vze_gem *bo)
 void vze_shares_file_close(struct vze_file *file)
 {
 	struct vze_share *share, *next;
-	LIST_HEAD(dead);
+	LIST_HEAD(over);
 
-	mutex_lock(&shares_lock);
-	list_for_each_entry_safe(share, next, &file->shares, file_link)
-		share_kill(share, &dead);
-	mutex_unlock(&shares_lock);
-	shares_free(&dead);
-}
-
-/* --------------------------------------------------------------- creating -- */
-
-static bool bo_can_be_shared(const struct vze_gem *bo)
-{
-	return bo->placement == DRM_VZE_PLACEMENT_VRAM ||
-	       bo->placement == DRM_VZE_PLACEMENT_SYSTEM ||
-	       bo->placement == DRM_VZE_PLACEMENT_SHARE;
-}
-
-static void share_add_source(struct vze_share *share, struct vze_gem *bo, u64 offset, u64 size)
-{
-	share->readonly |= bo->flags & VZE_GEM_READONLY;
-	vze_segments_add(share->segments, bo, offset, size);
-	if (bo->placement == DRM_VZE_PLACEMENT_SHARE) {
-		drm_gem_object_get(&bo->base);
-		share->composites[share->num_composites++] = bo;
+	mutex_lock(&vze_shares_lock);
+	list_for_each_entry_safe(share, next, &file->shares, file_link) {
+		vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
+		/* With views it goes on, but nobody asks for it by its id any more. */
+		if (share->key.file)
+			share_unlist(share);
 	}
-}
-
-static int share_reserve(struct vze_share *share, u64 segments, u32 composites)
-{
-	if (segments > INT_MAX)
-		return -ENOMEM;
-	share->segments = vze_segments_alloc(segments);
-	if (!share->segments)
-		return -ENOMEM;
-	if (!composites)
-		return 0;
-	share->composites = kvmalloc_array(composites, sizeof(*share->composites),
-					   GFP_KERNEL_ACCOUNT);
-	return share->composites ? 0 : -ENOMEM;
-}
-
-static int share_fill_object(struct vze_share *share, struct vze_gem *bo)
-{
-	int ret;
-
-	if (!bo_can_be_shared(bo))
-		return -EOPNOTSUPP;
-	ret = share_reserve(share, vze_segments_count(bo, 0, bo->base.size),
-			    bo->placement == DRM_VZE_PLACEMENT_SHARE);
-	if (!ret)
-		share_add_source(share, bo, 0, bo->base.size);
-	return ret;
-}
-
-static int share_fill_range(struct vze_share *share, struct vze_vm *vm, u64 addr, u64 size)
-{
-	u64 end = addr + size, next = addr, segments = 0;
-	struct drm_gpuva *va;
-	u32 composites = 0;
-	int ret;
-
-	lockdep_assert_held(&vm->lock);
-
-	drm_gpuvm_for_each_va_range(va, &vm->base, addr, end) {
-		struct vze_gem *bo = to_vze_gem(va->gem.obj);
-
-		if (va->va.addr > next)
-			return -ENOENT;
-		if (!bo_can_be_shared(bo))
-			return -EOPNOTSUPP;
-		next = va->va.addr + va->va.range;
-		segments += vze_segments_count(bo, va->gem.offset, va->va.range);
-		composites += bo->placement == DRM_VZE_PLACEMENT_SHARE;
-	}
-	if (next < end)
-		return -ENOENT;
-
-	ret = share_reserve(share, segments, composites);
-	if (ret)
-		return ret;
-	drm_gpuvm_for_each_va_range(va, &vm->base, addr, end) {
-		u64 first = max(va->va.addr, addr);
-		u64 last = min(va->va.addr + va->va.range, end);
-
-		share_add_source(share, to_vze_gem(va->gem.obj),
-				 va->gem.offset + (first - va->va.addr), last - first);
-	}
-	return 0;
-}
-
-static u32 key_hash(const struct vze_share_key *key)
-{
-	return hash_64((u64)(uintptr_t)key->file ^ hash_ptr(key->what, 32) ^ key->addr ^
-		       key->size ^ key->flags, 32);
-}
-
-static struct vze_share *share_find_equal(const struct vze_share *wanted)
-{
-	struct vze_share *share;
-
-	lockdep_assert_held(&shares_lock);
-	hash_for_each_possible(share_keys, share, key_link, key_hash(&wanted->key)) {
-		if (!memcmp(&share->key, &wanted->key, sizeof(share->key)) &&
-		    vze_segments_equal(share->segments, wanted->segments))
-			return share;
-	}
-	return NULL;
-}
-
-static int share_publish(struct vze_share *share)
-{
-	int ret;
-
-	lockdep_assert_held(&shares_lock);
-	if (user_shares(share->uid) >= READ_ONCE(max_shares))
-		return -EDQUOT;
-	share->token.id = last_share_id + 1;
-	get_random_bytes(share->token.secret, sizeof(share->token.secret));
-	ret = user_count(share->uid, 1);
-	if (ret)
-		return ret;
-	ret = xa_err(xa_store(&shares, share->token.id, share, GFP_KERNEL_ACCOUNT));
-	if (ret) {
-		user_count(share->uid, -1);
-		return ret;
-	}
-	last_share_id++;
-	hash_add(share_keys, &share->key_link, key_hash(&share->key));
-	list_add_tail(&share->file_link, &share->key.file->shares);
-	share_count_sources(share, 1);
-	atomic64_inc(&share->vdev->counts.shares);
-	return 0;
-}
-
-static struct vze_share *share_alloc(struct vze_file *file, const void *what,
-				     const struct drm_vze_share_create *args)
-{
-	struct vze_share *share = kzalloc(sizeof(*share), GFP_KERNEL_ACCOUNT);
-
-	if (!share)
-		return NULL;
-	share->key.file = file;
-	share->key.what = what;
-	share->key.addr = args->addr;
-	share->key.size = args->flags & DRM_VZE_SHARE_RANGE ? args->size : 0;
-	share->key.flags = args->flags;
-	share->vdev = file->vdev;
-	share->uid = current_euid();
-	share->user_ns = get_user_ns(current_user_ns());
-	share->readonly = args->flags & DRM_VZE_SHARE_READONLY;
-	return share;
-}
-
-/* Publishes a complete share, or counts one more create of an equal one. */
-static int share_finish(struct vze_share *share, struct drm_vze_share_create *args)
-{
-	struct vze_share *equal;
-	int ret = 0;
-
-	mutex_lock(&shares_lock);
-	equal = share_find_equal(share);
-	if (!equal)
-		ret = share_publish(share);
-	if (!ret) {
-		const struct vze_share *result = equal ?: share;
-
-		(equal ?: share)->puts++;
-		args->segments = result->segments->num;
-		args->size = result->segments->size;
-		args->token = result->token;
-	}
-	mutex_unlock(&shares_lock);
-	if (equal || ret)
-		share_free(share);
-	return ret;
-}
-
-static int share_create_object(struct vze_file *file, struct drm_vze_share_create *args)
-{
-	struct vze_gem *bo, *again;
-	struct vze_share *share;
-	int ret;
-
-	if (args->vm_id || args->addr)
-		return -EINVAL;
-	bo = vze_gem_lookup(file->drm_file, args->handle);
-	if (!bo)
-		return -ENOENT;
-	share = share_alloc(file, bo, args);
-	ret = share ? share_fill_object(share, bo) : -ENOMEM;
-	if (ret) {
-		if (share)
-			share_free(share);
-	} else {
-		ret = share_finish(share, args);
-	}
-	if (!ret) {
-		/* A handle that was closed meanwhile may have been too early to kill it. */
-		again = vze_gem_lookup(file->drm_file, args->handle);
-		if (again != bo) {
-			vze_shares_object_closed(file, bo);
-			ret = -ENOENT;
-		}
-		if (again)
-			drm_gem_object_put(&again->base);
-	}
-	drm_gem_object_put(&bo->base);
-	return ret;
-}
-
-static int share_create_range(struct vze_file *file, struct drm_vze_share_create *args)
-{
-	struct vze_share *share;
-	struct vze_vm *vm;
-	int ret;
-
-	if (args->handle || !args->size || !PAGE_ALIGNED(args->addr | args->size) ||
-	    args->addr < VZE_VM_START || args->addr >= VZE_VM_END ||
-	    args->size > VZE_VM_END - args->addr)
-		return -EINVAL;
-	vm = vze_vm_lookup(file, args->vm_id);
-	if (!vm)
-		return -ENOENT;
-	share = share_alloc(file, vm, args);
-	if (!share) {
-		ret = -ENOMEM;
-		goto out;
-	}
-	if (mutex_lock_interruptible(&vm->lock)) {
-		ret = -EINTR;
-	} else {
-		ret = share_fill_range(share, vm, args->addr, args->size);
-		mutex_unlock(&vm->lock);
-	}
-	if (ret)
-		share_free(share);
-	else
-		ret = share_finish(share, args);
-out:
-	vze_vm_put(vm);
-	return ret;
+	mutex_unlock(&vze_shares_lock);
+	vze_shares_bury(&over);
 }
 
 /**
- * vze_share_create_ioctl() - DRM_IOCTL_VZE_SHARE_CREATE
- * @drm: device
- * @data: struct drm_vze_share_create
- * @file: caller
+ * vze_shares_unplug() - a device is gone
+ * @vdev: device, marked as unplugged
  */
-int vze_share_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+void vze_shares_unplug(struct vze_device *vdev)
 {
-	struct drm_vze_share_create *args = data;
-
-	if (args->flags & ~(DRM_VZE_SHARE_READONLY | DRM_VZE_SHARE_RANGE))
-		return -EINVAL;
-	if (current->mm != to_vze_file(file)->mm)
-		return -EPERM;
-	if (args->flags & DRM_VZE_SHARE_RANGE)
-		return share_create_range(to_vze_file(file), args);
-	return share_create_object(to_vze_file(file), args);
-}
-
-/* ---------------------------------------------------------------- opening -- */
-
-/* Checks the token and takes the segments. */
-static struct vze_segments *share_take(struct vze_device *vdev,
-				       const struct drm_vze_share_token *token, bool *readonly)
-{
-	struct vze_segments *segments;
 	struct vze_share *share;
+	unsigned long id;
+	LIST_HEAD(over);
 
-	mutex_lock(&shares_lock);
-	share = xa_load(&shares, token->id);
-	if (!share || crypto_memneq(share->token.secret, token->secret, sizeof(token->secret))) {
-		segments = ERR_PTR(-ENOENT);
-	} else if (!uid_eq(current_euid(), share->uid) &&
-		   !ns_capable(share->user_ns, CAP_SYS_PTRACE)) {
-		segments = ERR_PTR(-EACCES);
-	} else if (share->vdev != vdev) {
-		segments = ERR_PTR(-EXDEV);
-	} else {
-		segments = vze_segments_get(share->segments);
-		*readonly = share->readonly;
+	mutex_lock(&vze_shares_lock);
+	xa_for_each(&shares, id, share) {
+		if (share->vdev == vdev)
+			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
 	}
-	mutex_unlock(&shares_lock);
-	return segments;
-}
-
-/*
- * Everything that can fail comes before the handle is there, and the handle before the
- * mapping takes effect.
- */
-static int share_bind(struct drm_file *file, struct vze_gem *bo, struct drm_vze_share_open *args)
-{
-	u32 flags = args->flags & DRM_VZE_SHARE_OPEN_READONLY ? DRM_VZE_BIND_READONLY : 0;
-	struct vze_bind *bind;
-	struct vze_vm *vm;
-	int ret;
-
-	vm = vze_vm_lookup(to_vze_file(file), args->vm_id);
-	if (!vm)
-		return -ENOENT;
-	bind = vze_bind_prepare_map(vm, bo, args->addr, flags);
-	if (IS_ERR(bind)) {
-		ret = PTR_ERR(bind);
-		goto out;
-	}
-	ret = drm_gem_handle_create(file, &bo->base, &args->handle);
-	if (ret) {
-		vze_bind_abort(bind);
-		goto out;
-	}
-	ret = vze_bind_commit(bind);
-	if (ret)
-		drm_gem_handle_delete(file, args->handle);
-out:
-	vze_vm_put(vm);
-	return ret;
-}
-
-static int share_open(struct drm_file *file, struct vze_segments *segments, bool readonly,
-		      struct drm_vze_share_open *args)
-{
-	/* Who asks for reading only gets an object that the CPU cannot write either. */
-	bool bo_readonly = readonly || (args->flags & DRM_VZE_SHARE_OPEN_READONLY);
-	bool bind = args->flags & DRM_VZE_SHARE_OPEN_BIND;
-	struct vze_gem *bo;
-	int ret;
-
-	if (bind && args->size != segments->size)
-		return -EINVAL;
-	bo = vze_gem_share_create(to_vze_file(file)->vdev, segments, bo_readonly);
-	if (IS_ERR(bo))
-		return PTR_ERR(bo);
-	if (bind)
-		ret = share_bind(file, bo, args);
-	else
-		ret = drm_gem_handle_create(file, &bo->base, &args->handle);
-	drm_gem_object_put(&bo->base);
-	if (ret)
-		return ret;
-	args->size = segments->size;
-	args->segments = segments->num;
-	if (readonly)
-		args->flags |= DRM_VZE_SHARE_OPEN_IS_READONLY;
-	return 0;
-}
-
-/**
- * vze_share_open_ioctl() - DRM_IOCTL_VZE_SHARE_OPEN
- * @drm: device
- * @data: struct drm_vze_share_open
- * @file: caller
- */
-int vze_share_open_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_vze_share_open *args = data;
-	struct vze_segments *segments;
-	bool readonly;
-	int ret;
-
-	if (args->flags & ~(DRM_VZE_SHARE_OPEN_BIND | DRM_VZE_SHARE_OPEN_READONLY))
-		return -EINVAL;
-	if (!(args->flags & DRM_VZE_SHARE_OPEN_BIND) && (args->vm_id || args->addr))
-		return -EINVAL;
-
-	segments = share_take(to_vze(drm), &args->token, &readonly);
-	if (IS_ERR(segments))
-		return PTR_ERR(segments);
-	ret = share_open(file, segments, readonly, args);
-	vze_segments_put(segments);
-	return ret;
+	mutex_unlock(&vze_shares_lock);
+	vze_shares_bury(&over);
 }
 
 /**
@@ -587,41 +452,36 @@ int vze_share_put_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 {
 	const struct drm_vze_share_put *args = data;
 	struct vze_share *share;
-	LIST_HEAD(dead);
+	LIST_HEAD(over);
 
-	mutex_lock(&shares_lock);
-	share = xa_load(&shares, args->id);
-	if (!share || share->key.file != to_vze_file(file)) {
-		mutex_unlock(&shares_lock);
+	mutex_lock(&vze_shares_lock);
+	share = vze_share_find_own(to_vze_file(file), args->id);
+	if (!share || share->state != DRM_VZE_SHARE_STATE_LIVE) {
+		mutex_unlock(&vze_shares_lock);
 		return -ENOENT;
 	}
 	if (!--share->puts)
-		share_kill(share, &dead);
-	mutex_unlock(&shares_lock);
-	shares_free(&dead);
+		vze_share_end(share, DRM_VZE_SHARE_STATE_PUT, &over);
+	mutex_unlock(&vze_shares_lock);
+	vze_shares_bury(&over);
 	return 0;
 }
 
 /**
- * vze_shares_show() - debugfs vze_shares
- * @m: file
- * @unused: not used
+ * vze_share_module_init() - what shares need once
+ *
+ * Return: 0 or -ENOMEM.
  */
-int vze_shares_show(struct seq_file *m, void *unused)
+int vze_share_module_init(void)
 {
-	struct vze_device *vdev = vze_debugfs_device(m);
-	struct vze_share *share;
-	unsigned long id;
+	share_wq = alloc_workqueue("vze-share", WQ_UNBOUND, 0);
+	return share_wq ? 0 : -ENOMEM;
+}
 
-	mutex_lock(&shares_lock);
-	xa_for_each(&shares, id, share) {
-		if (share->vdev != vdev)
-			continue;
-		seq_printf(m, "share %llu uid %u %s: %llu bytes in %u segments, %llu puts due\n",
-			   share->token.id, from_kuid_munged(&init_user_ns, share->uid),
-			   share->readonly ? "r-" : "rw", share->segments->size,
-			   share->segments->num, share->puts);
-	}
-	mutex_unlock(&shares_lock);
-	return 0;
+/**
+ * vze_share_module_exit() - undo vze_share_module_init()
+ */
+void vze_share_module_exit(void)
+{
+	destroy_workqueue(share_wq);
 }

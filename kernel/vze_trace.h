@@ -153,6 +153,29 @@ TRACE_EVENT(vze_fault,
 		      __entry->command, __entry->reason, __entry->access)
 );
 
+TRACE_EVENT(vze_share,
+	    TP_PROTO(const struct device *dev, u64 id, u32 state, u32 views, u64 size,
+		     u32 segments),
+	    TP_ARGS(dev, id, state, views, size, segments),
+	    TP_STRUCT__entry(__string(dev, dev_name(dev))
+			     __field(u64, id)
+			     __field(u32, state)
+			     __field(u32, views)
+			     __field(u64, size)
+			     __field(u32, segments)
+	    ),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->id = id;
+			   __entry->state = state;
+			   __entry->views = views;
+			   __entry->size = size;
+			   __entry->segments = segments;
+	    ),
+	    TP_printk("dev=%s id=%llu state=%u views=%u size=%llu segments=%u", __get_str(dev),
+		      __entry->id, __entry->state, __entry->views, __entry->size,
+		      __entry->segments)
+);
+
 #endif /* _VZE_TRACE_H_ */
 
 #undef TRACE_INCLUDE_PATH

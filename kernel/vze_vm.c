@@ -23,9 +23,10 @@
 
 static struct kmem_cache *vma_cache;
 
-/* All address spaces of all devices, for debugfs. Taken outside of vze_vm.lock. */
+/* All address spaces of all devices, in order. Taken outside of vze_vm.lock. */
 static LIST_HEAD(all_vms);
 static DEFINE_MUTEX(all_vms_lock);
+static u64 last_vm_number;
 
 /* --------------------------------------------------------------- mappings -- */
 
@@ -120,6 +121,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev)
 	mutex_init(&vm->lock);
 	spin_lock_init(&vm->pending_lock);
 	INIT_LIST_HEAD(&vm->pending);
+	INIT_LIST_HEAD(&vm->finishing);
 	vm->fence_context = dma_fence_context_alloc(1);
 	vze_prime_vm_init(vm);
 
@@ -137,6 +139,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev)
 	drm_dev_get(&vdev->drm);
 
 	mutex_lock(&all_vms_lock);
+	vm->number = ++last_vm_number;
 	list_add_tail(&vm->link, &all_vms);
 	mutex_unlock(&all_vms_lock);
 	atomic64_inc(&vdev->counts.vms);
@@ -233,6 +236,32 @@ void vze_vm_put(struct vze_vm *vm)
 {
 	if (vm)
 		kref_put(&vm->users, vm_unused);
+}
+
+/**
+ * vze_vm_next() - go through the address spaces of a device
+ * @vdev: device
+ * @number: 0 at first; set to the number of the result
+ *
+ * Those made after the beginning may be given or not. None is locked meanwhile.
+ *
+ * Return: the next one that is in use, to be given back by vze_vm_put(), or NULL.
+ */
+struct vze_vm *vze_vm_next(struct vze_device *vdev, u64 *number)
+{
+	struct vze_vm *vm, *found = NULL;
+
+	mutex_lock(&all_vms_lock);
+	list_for_each_entry(vm, &all_vms, link) {
+		if (vm->number > *number && vm->vdev == vdev &&
+		    kref_get_unless_zero(&vm->users)) {
+			*number = vm->number;
+			found = vm;
+			break;
+		}
+	}
+	mutex_unlock(&all_vms_lock);
+	return found;
 }
 
 /**
@@ -607,7 +636,16 @@ int vze_memory_module_init(void)
 		return -ENOMEM;
 	ret = vze_bind_module_init();
 	if (ret)
-		kmem_cache_destroy(vma_cache);
+		goto err_cache;
+	ret = vze_share_module_init();
+	if (ret)
+		goto err_bind;
+	return 0;
+
+err_bind:
+	vze_bind_module_exit();
+err_cache:
+	kmem_cache_destroy(vma_cache);
 	return ret;
 }
 
@@ -616,6 +654,7 @@ int vze_memory_module_init(void)
  */
 void vze_memory_module_exit(void)
 {
+	vze_share_module_exit();
 	vze_bind_module_exit();
 	kmem_cache_destroy(vma_cache);
 }

@@ -75,10 +75,12 @@ struct vze_vm {
 	/** @prime: objects with implicit fences, owned by vze_prime_sync.c */
 	struct vze_prime_vm prime;
 
-	/** @pending_lock: protects @pending */
+	/** @pending_lock: protects @pending and @finishing */
 	spinlock_t pending_lock;
 	/** @pending: asynchronous binds that have not been carried out, in order */
 	struct list_head pending;
+	/** @finishing: asynchronous binds that have been, but the CPU still has its pages */
+	struct list_head finishing;
 	/** @fence_context: of asynchronous binds */
 	u64 fence_context;
 	/** @fence_seqno: of the last asynchronous bind; protected by @lock */
@@ -87,8 +89,10 @@ struct vze_vm {
 	u64 hazard_start;
 	/** @hazard_end: ... up to here, see struct vze_pt_update; protected by @lock */
 	u64 hazard_end;
-	/** @link: in the list of all address spaces (debugfs) */
+	/** @link: in the list of all address spaces, by @number */
 	struct list_head link;
+	/** @number: order of creation, never used again */
+	u64 number;
 };
 
 static inline struct vze_vm *to_vze_vm(struct drm_gpuvm *base)
@@ -109,11 +113,13 @@ void vze_vma_free(struct vze_vma *vma);
 struct vze_vm *vze_vm_lookup(struct vze_file *file, u32 id);
 struct vze_vm *vze_vm_get(struct vze_vm *vm);
 void vze_vm_put(struct vze_vm *vm);
+struct vze_vm *vze_vm_next(struct vze_device *vdev, u64 *number);
 
 struct dma_resv *vze_vm_resv(struct vze_vm *vm);
 void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out);
 int vze_vm_mmap(struct vze_file *file, struct vm_area_struct *vma);
 void vze_vm_zap(struct vze_vm *vm, u64 start, u64 end);
+int vze_vm_unmap_revoked(struct vze_vm *vm);
 
 int vze_kernel_as_init(struct vze_device *vdev);
 void vze_kernel_as_fini(struct vze_device *vdev);

@@ -299,22 +299,6 @@ VZE_TEST(share, what_is_open_stays)
 	close(fd2);
 }
 
-static int stranger(void *arg)
-{
-	FIXTURE_DATA(share) *self = arg;
-	int fd = vze_gpu_reopen(&self->gpu);
-	uint32_t handle;
-
-	REQUIRE(1, fd >= 0 && !vze_become_nobody());
-	REQUIRE(2, vze_share_open(fd, &self->share.token, &handle, NULL) == -EACCES);
-	return 0;
-}
-
-VZE_TEST(share, another_user)
-{
-	EXPECT_EQ(0, vze_in_child(stranger, self));
-}
-
 static int open_and_hang_around(void *arg)
 {
 	FIXTURE_DATA(share) *self = arg;
@@ -441,32 +425,6 @@ VZE_TEST(share_errors, bad_objects)
 	EXPECT_EQ(-EOPNOTSUPP, vze_share_create(self->gpu.fd, handle, 0, &share));
 	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle));
 	EXPECT_EQ(0, vze_figure(&self->gpu, "vze_counts", "shares"));
-}
-
-/* A user may have so many and no more; the parameter says how many. */
-VZE_TEST(share_errors, too_many)
-{
-	long limit = vze_param_get("max_shares");
-	struct drm_vze_share_create share;
-	uint32_t handle[5];
-	char text[32];
-	int ret[5], i;
-
-	ASSERT_LT(0, limit);
-	snprintf(text, sizeof(text), "%ld", limit);
-	for (i = 0; i < 5; i++)
-		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
-					    &handle[i]));
-	ASSERT_EQ(0, vze_param_set("max_shares", "4"));
-	for (i = 0; i < 5; i++)
-		ret[i] = vze_share_create(self->gpu.fd, handle[i], 0, &share);
-	/* Room for one comes with the end of another. */
-	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle[0]));
-	i = vze_share_create(self->gpu.fd, handle[4], 0, &share);
-	EXPECT_EQ(0, vze_param_set("max_shares", text));
-	EXPECT_EQ(0, ret[0] | ret[1] | ret[2] | ret[3]);
-	EXPECT_EQ(-EDQUOT, ret[4]);
-	EXPECT_EQ(0, i);
 }
 
 FIXTURE(two_gpus) {

@@ -12,6 +12,7 @@
 
 #include "../kselftest_harness.h"
 #include "fail_nth.h"
+#include "share_calls.h"
 #include "vze_test.h"
 
 static const struct {
@@ -40,6 +41,10 @@ static const struct {
 	KNOWN(SHARE_CREATE, share_create),
 	KNOWN(SHARE_OPEN, share_open),
 	KNOWN(SHARE_PUT, share_put),
+	KNOWN(SHARE_FD, share_fd),
+	KNOWN(SHARE_INFO, share_info),
+	KNOWN(SHARE_IMPORTERS, share_importers),
+	KNOWN(SHARE_REVOKE, share_revoke),
 #undef KNOWN
 };
 
@@ -68,6 +73,9 @@ struct requests {
 	struct drm_vze_fence_wake fence_wake;
 	struct drm_vze_share_create share_create;
 	struct drm_vze_share_open share_open;
+	struct drm_vze_share_fd share_fd;
+	struct drm_vze_share_info share_info;
+	struct drm_vze_share_revoke share_revoke;
 };
 
 #define FIELD(member, request, path, legal) \
@@ -118,9 +126,25 @@ static const struct {
 	FIELD(fence_wake, FENCE_WAKE, fence_wake.flags, 0),
 	FIELD(fence_wake, FENCE_WAKE, fence_wake.pad, 0),
 	FIELD(share_create, SHARE_CREATE, share_create.flags, DRM_VZE_SHARE_READONLY |
-	      DRM_VZE_SHARE_RANGE),
+	      DRM_VZE_SHARE_RANGE | DRM_VZE_SHARE_LIST),
+	FIELD(share_create, SHARE_CREATE, share_create.vm_id, 0),
+	FIELD(share_create, SHARE_CREATE, share_create.addr, 0),
+	FIELD(share_create, SHARE_CREATE, share_create.pieces, 0),
+	FIELD(share_create, SHARE_CREATE, share_create.num_pieces, 0),
+	FIELD(share_create, SHARE_CREATE, share_create.pad, 0),
 	FIELD(share_open, SHARE_OPEN, share_open.flags, DRM_VZE_SHARE_OPEN_BIND |
-	      DRM_VZE_SHARE_OPEN_READONLY | DRM_VZE_SHARE_OPEN_IS_READONLY),
+	      DRM_VZE_SHARE_OPEN_READONLY | DRM_VZE_SHARE_OPEN_IS_READONLY |
+	      DRM_VZE_SHARE_OPEN_FD),
+	FIELD(share_open, SHARE_OPEN, share_open.vm_id, 0),
+	FIELD(share_open, SHARE_OPEN, share_open.addr, 0),
+	FIELD(share_open, SHARE_OPEN, share_open.fd, 0),
+	FIELD(share_open, SHARE_OPEN, share_open.pad, 0),
+	FIELD(share_fd, SHARE_FD, share_fd.flags, DRM_VZE_SHARE_FD_HANDLE),
+	FIELD(share_fd, SHARE_FD, share_fd.handle, 0),
+	FIELD(share_fd, SHARE_FD, share_fd.pad, 0),
+	FIELD(share_info, SHARE_INFO, share_info.pad, 0),
+	FIELD(share_revoke, SHARE_REVOKE, share_revoke.flags, DRM_VZE_SHARE_REVOKE_UNMAP),
+	FIELD(share_revoke, SHARE_REVOKE, share_revoke.pad, 0),
 };
 
 FIXTURE(uapi_coverage) {
@@ -128,6 +152,7 @@ FIXTURE(uapi_coverage) {
 	struct requests r;
 	uint32_t handle, syncobj;
 	struct drm_vze_share_create share;
+	int share_fd;
 	uint64_t word;
 	void *user;
 };
@@ -140,7 +165,6 @@ FIXTURE_SETUP(uapi_coverage)
 	ASSERT_EQ(0, vze_gpu_start(gpu));
 	ASSERT_EQ(0, vze_gem_create(gpu->fd, SZ_4K, DRM_VZE_PLACEMENT_VRAM, 0, &self->handle));
 	ASSERT_EQ(0, vze_syncobj_create(gpu->fd, false, &self->syncobj));
-	ASSERT_EQ(0, vze_share_create(gpu->fd, self->handle, 0, &self->share));
 	vze_cs_plain(&gpu->cs, VZE_HW_CMD_NOP);
 	self->user = vze_anon(SZ_4K, SZ_4K);
 	ASSERT_NE(NULL, self->user);
@@ -164,8 +188,13 @@ static int prepare(FIXTURE_DATA(uapi_coverage) *self)
 		ret = vze_queue_create(fd, vm, &queue);
 	if (!ret)
 		ret = vze_map(fd, self->gpu.vm, self->handle, 0, SZ_4K, VZE_VA, 0);
+	if (!ret)
+		ret = vze_share_create(fd, self->handle, 0, &self->share);
 	if (ret)
 		return ret;
+	self->share_fd = share_fd(fd, &self->share.token);
+	if (self->share_fd < 0)
+		return self->share_fd;
 
 	memset(r, 0, sizeof(*r));
 	r->query.query = DRM_VZE_QUERY_DEVICE;
@@ -210,12 +239,19 @@ static int prepare(FIXTURE_DATA(uapi_coverage) *self)
 	r->fence_wait.value = 1;
 	r->share_create.handle = self->handle;
 	r->share_open.token = self->share.token;
+	r->share_fd.token = self->share.token;
+	r->share_info.fd = self->share_fd;
+	r->share_revoke.id = self->share.token.id;
 	return 0;
 }
 
 /* Drops what prepare() made and the request did not use up. */
 static void forget(FIXTURE_DATA(uapi_coverage) *self)
 {
+	if (self->r.share_fd.fd > 0)
+		close(self->r.share_fd.fd);
+	close(self->share_fd);
+	vze_share_put(self->gpu.fd, self->share.token.id);
 	vze_queue_destroy(self->gpu.fd, self->r.queue_destroy.queue_id);
 	vze_vm_destroy(self->gpu.fd, self->r.vm_destroy.vm_id);
 }
