@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "../kselftest_harness.h"
+#include "prime_buf.h"
 #include "vze_test.h"
 
 #define SIZE	(SZ_2M + SZ_64K)
@@ -25,25 +26,6 @@ FIXTURE_VARIANT(prime) {
 FIXTURE_VARIANT_ADD(prime, vram) { .placement = DRM_VZE_PLACEMENT_VRAM };
 FIXTURE_VARIANT_ADD(prime, system) { .placement = DRM_VZE_PLACEMENT_SYSTEM };
 
-/* Descriptor or -errno. */
-static int export(int fd, uint32_t handle, uint32_t flags)
-{
-	struct drm_prime_handle args = { .handle = handle, .flags = flags, .fd = -1 };
-	int ret = vze_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args);
-
-	return ret ? ret : args.fd;
-}
-
-static int import(int fd, int buf, uint32_t *handle)
-{
-	struct drm_prime_handle args = { .fd = buf };
-	int ret = vze_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args);
-
-	if (!ret)
-		*handle = args.handle;
-	return ret;
-}
-
 FIXTURE_SETUP(prime)
 {
 	void *map;
@@ -55,7 +37,7 @@ FIXTURE_SETUP(prime)
 	ASSERT_NE(MAP_FAILED, map);
 	vze_pattern_fill(map, SIZE, 6);
 	munmap(map, SIZE);
-	self->buf = export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
+	self->buf = prime_export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
 	ASSERT_LE(0, self->buf);
 }
 
@@ -72,12 +54,12 @@ VZE_TEST(prime, into_the_same_file)
 	uint32_t handle = 0;
 	int again;
 
-	ASSERT_EQ(0, import(self->gpu.fd, self->buf, &handle));
+	ASSERT_EQ(0, prime_import(self->gpu.fd, self->buf, &handle));
 	EXPECT_EQ(self->handle, handle);
-	again = export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
+	again = prime_export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
 	ASSERT_LE(0, again);
 	EXPECT_NE(self->buf, again);
-	ASSERT_EQ(0, import(self->gpu.fd, again, &handle));
+	ASSERT_EQ(0, prime_import(self->gpu.fd, again, &handle));
 	EXPECT_EQ(self->handle, handle);
 	close(again);
 	EXPECT_EQ(SIZE, lseek(self->buf, 0, SEEK_END));
@@ -91,8 +73,8 @@ VZE_TEST(prime, into_another_file)
 	uint64_t *map;
 
 	ASSERT_LE(0, fd2);
-	ASSERT_EQ(0, import(fd2, self->buf, &handle));
-	ASSERT_EQ(0, import(fd2, self->buf, &again));
+	ASSERT_EQ(0, prime_import(fd2, self->buf, &handle));
+	ASSERT_EQ(0, prime_import(fd2, self->buf, &again));
 	EXPECT_EQ(handle, again);
 	ASSERT_EQ(0, vze_gem_info(fd2, handle, &info));
 	EXPECT_EQ(SIZE, info.size);
@@ -123,7 +105,7 @@ static int open_elsewhere(void *arg)
 
 	if (vze_gpu_open(&gpu, self->gpu.index) || vze_gpu_start(&gpu))
 		return 1;
-	if (import(gpu.fd, self->buf, &handle))
+	if (prime_import(gpu.fd, self->buf, &handle))
 		return 2;
 	if (vze_map(gpu.fd, gpu.vm, handle, 0, SIZE, VZE_VA, 0) ||
 	    vze_gpu_fill(&gpu, VZE_VA, SIZE, 0x4141))
@@ -170,7 +152,7 @@ VZE_TEST(prime, mmap_of_the_buffer)
 	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW;
 	EXPECT_EQ(0, vze_ioctl(self->buf, DMA_BUF_IOCTL_SYNC, &sync));
 
-	read_only = export(self->gpu.fd, self->handle, DRM_CLOEXEC);
+	read_only = prime_export(self->gpu.fd, self->handle, DRM_CLOEXEC);
 	ASSERT_LE(0, read_only);
 	if ((fcntl(read_only, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		EXPECT_EQ(MAP_FAILED, mmap(NULL, SZ_4K, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -190,38 +172,43 @@ VZE_TEST(prime, errors)
 	uint32_t handle;
 	char *mem;
 
-	EXPECT_EQ(-EBADF, import(self->gpu.fd, -1, &handle));
-	EXPECT_EQ(-EBADF, import(self->gpu.fd, 1000, &handle));
-	EXPECT_EQ(-EINVAL, import(self->gpu.fd, file, &handle));
-	EXPECT_EQ(-EINVAL, import(self->gpu.fd, self->gpu.fd, &handle));
-	EXPECT_EQ(-ENOENT, export(self->gpu.fd, 0, 0));
-	EXPECT_EQ(-ENOENT, export(self->gpu.fd, self->handle + 1000, 0));
-	EXPECT_EQ(-EINVAL, export(self->gpu.fd, self->handle, 1u << 31));
+	EXPECT_EQ(-EBADF, prime_import(self->gpu.fd, -1, &handle));
+	EXPECT_EQ(-EBADF, prime_import(self->gpu.fd, 1000, &handle));
+	EXPECT_EQ(-EINVAL, prime_import(self->gpu.fd, file, &handle));
+	EXPECT_EQ(-EINVAL, prime_import(self->gpu.fd, self->gpu.fd, &handle));
+	EXPECT_EQ(-ENOENT, prime_export(self->gpu.fd, 0, 0));
+	EXPECT_EQ(-ENOENT, prime_export(self->gpu.fd, self->handle + 1000, 0));
+	EXPECT_EQ(-EINVAL, prime_export(self->gpu.fd, self->handle, 1u << 31));
 	fd2 = vze_gpu_reopen(&self->gpu);
 	ASSERT_LE(0, fd2);
-	EXPECT_EQ(-ENOENT, export(fd2, self->handle + 1000, 0));
+	EXPECT_EQ(-ENOENT, prime_export(fd2, self->handle + 1000, 0));
 	close(fd2);
 	mem = vze_anon(SZ_4K, SZ_4K);
 	ASSERT_NE(NULL, mem);
 	ASSERT_EQ(0, vze_userptr(self->gpu.fd, mem, SZ_4K, 0, &handle));
-	EXPECT_GT(0, export(self->gpu.fd, handle, DRM_CLOEXEC | DRM_RDWR));
+	EXPECT_EQ(-EOPNOTSUPP, prime_export(self->gpu.fd, handle, DRM_CLOEXEC | DRM_RDWR));
 	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle));
 	close(file);
 }
 
 VZE_TEST(prime, again_and_again)
 {
-	int fd2 = vze_gpu_reopen(&self->gpu), buf, i;
+	int fd2 = vze_gpu_reopen(&self->gpu), buf, fds, i;
+	unsigned long long objects;
 	uint32_t handle;
 
 	ASSERT_LE(0, fd2);
-	for (i = 0; i < 2000; i++) {
-		buf = export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
+	objects = vze_figure(&self->gpu, "vze_counts", "objects");
+	fds = prime_count_fds();
+	for (i = 0; i < 10000; i++) {
+		buf = prime_export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
 		ASSERT_LE(0, buf);
-		ASSERT_EQ(0, import(fd2, buf, &handle));
+		ASSERT_EQ(0, prime_import(fd2, buf, &handle));
 		close(buf);
 		ASSERT_EQ(0, vze_gem_close(fd2, handle));
 	}
+	EXPECT_EQ(fds, prime_count_fds());
+	EXPECT_EQ(objects, vze_figure_wait(&self->gpu, "vze_counts", "objects", objects));
 	close(fd2);
 }
 
