@@ -105,23 +105,30 @@ static void ctrl_wait(struct vze_device *vdev, u32 seq)
 }
 
 /*
- * Runs a command. The caller is between vze_hw_enter() and vze_hw_exit(), or is remove
- * after it has shut everybody else out.
+ * Puts a command into the ring, as soon as an entry is free. What the caller has posted
+ * already must be on its way then, or nobody may ever free one.
  */
-static int ctrl_run(struct vze_device *vdev, struct ctrl_command *cmd)
+static int ctrl_put(struct vze_device *vdev, const struct ctrl_command *cmd, u32 *seq)
+{
+	struct vze_ctrl *ctrl = &vdev->ctrl;
+
+	if (vze_device_is_lost(vdev))
+		return -ENODEV;
+	if (ctrl_post(vdev, cmd, seq))
+		return 0;
+	vze_device_doorbell(vdev, VZE_HW_DB_CTRL);
+	wait_event(ctrl->wq, vze_device_is_lost(vdev) || ctrl_post(vdev, cmd, seq));
+	return vze_device_is_lost(vdev) ? -ENODEV : 0;
+}
+
+/* Waits for the command in entry @seq, and gives the entry back. */
+static int ctrl_finish(struct vze_device *vdev, struct ctrl_command *cmd, u32 seq)
 {
 	struct vze_ctrl *ctrl = &vdev->ctrl;
 	struct vze_hw_ctrl_entry *entry;
-	u32 result, seq = 0;
+	u32 result;
 	int ret;
 
-	might_sleep();
-
-	wait_event(ctrl->wq, vze_device_is_lost(vdev) || ctrl_post(vdev, cmd, &seq));
-	if (vze_device_is_lost(vdev))
-		return -ENODEV;
-
-	vze_device_doorbell(vdev, VZE_HW_DB_CTRL);
 	ctrl_wait(vdev, seq);
 
 	entry = &ctrl->ring[ctrl_slot(seq)];
@@ -144,6 +151,23 @@ static int ctrl_run(struct vze_device *vdev, struct ctrl_command *cmd)
 	}
 	trace_vze_ctrl(vdev->drm.dev, cmd->opcode, cmd->id, cmd->arg[0], cmd->arg[1], ret);
 	return ret;
+}
+
+/*
+ * Runs a command. The caller is between vze_hw_enter() and vze_hw_exit(), or is remove
+ * after it has shut everybody else out.
+ */
+static int ctrl_run(struct vze_device *vdev, struct ctrl_command *cmd)
+{
+	u32 seq;
+	int ret;
+
+	might_sleep();
+	ret = ctrl_put(vdev, cmd, &seq);
+	if (ret)
+		return ret;
+	vze_device_doorbell(vdev, VZE_HW_DB_CTRL);
+	return ctrl_finish(vdev, cmd, seq);
 }
 
 /* A command that needs the device to be there. */
@@ -282,20 +306,69 @@ int vze_ctrl_queue_destroy(struct vze_device *vdev, u32 queue)
 }
 
 /**
- * vze_ctrl_resolve() - make compressed VRAM plain
+ * vze_ctrl_keep_plain() - from now on memory says what a range of VRAM holds
  * @vdev: device
  * @offset: first byte in VRAM, 4 KiB aligned
- * @size: bytes, 4 KiB aligned
+ * @size: bytes, 4 KiB aligned; the device writes as many at worst, in front of all other
+ *	control commands
  *
  * Return: 0, -EIO or -ENODEV.
  */
-int vze_ctrl_resolve(struct vze_device *vdev, u64 offset, u64 size)
+int vze_ctrl_keep_plain(struct vze_device *vdev, u64 offset, u64 size)
 {
 	struct ctrl_command cmd = {
-		.opcode = VZE_HW_CTRL_RESOLVE, .arg = { offset, size },
+		.opcode = VZE_HW_CTRL_RESOLVE, .arg = { offset, size, VZE_HW_RESOLVE_KEEP },
 	};
 
 	return ctrl_command(vdev, &cmd);
+}
+
+static struct ctrl_command clear_command(const struct vze_ctrl_range *range)
+{
+	struct ctrl_command cmd = {
+		.opcode = VZE_HW_CTRL_CLEAR, .arg = { range->offset, range->size },
+	};
+
+	return cmd;
+}
+
+/**
+ * vze_ctrl_clear() - make VRAM read as zeros
+ * @vdev: device
+ * @ranges: ranges that nobody uses
+ * @num: how many, at most VZE_CTRL_MAX_RANGES
+ *
+ * With one doorbell, and mostly one interrupt. One caller at a time: the entries of several
+ * would fill the ring, with each waiting for room.
+ *
+ * Return: 0, -EIO or -ENODEV; after an error nothing is known of any of the ranges.
+ */
+int vze_ctrl_clear(struct vze_device *vdev, const struct vze_ctrl_range *ranges, u32 num)
+{
+	u32 seqs[VZE_CTRL_MAX_RANGES], posted;
+	struct ctrl_command cmd;
+	int ret = 0, one;
+
+	BUILD_BUG_ON(VZE_CTRL_MAX_RANGES > VZE_HW_CTRL_ENTRIES / 2);
+	might_sleep();
+	if (!vze_hw_enter(vdev))
+		return -ENODEV;
+	for (posted = 0; posted < num; posted++) {
+		cmd = clear_command(&ranges[posted]);
+		ret = ctrl_put(vdev, &cmd, &seqs[posted]);
+		if (ret)
+			break;
+	}
+	if (posted)
+		vze_device_doorbell(vdev, VZE_HW_DB_CTRL);
+	/* The last one first: then there is nothing to wait for at the others. */
+	while (posted--) {
+		cmd = clear_command(&ranges[posted]);
+		one = ctrl_finish(vdev, &cmd, seqs[posted]);
+		ret = ret ?: one;
+	}
+	vze_hw_exit(vdev);
+	return ret;
 }
 
 /**

@@ -27,6 +27,19 @@ struct vze_ctrl {
 	wait_queue_head_t wq;
 };
 
+/**
+ * struct vze_ctrl_range - a range of VRAM, 4 KiB aligned
+ */
+struct vze_ctrl_range {
+	/** @offset: first byte */
+	u64 offset;
+	/** @size: bytes */
+	u64 size;
+};
+
+/* Most ranges of vze_ctrl_clear(). */
+#define VZE_CTRL_MAX_RANGES	32
+
 void vze_ctrl_init(struct vze_device *vdev);
 void vze_ctrl_irq(struct vze_device *vdev);
 
@@ -41,7 +54,8 @@ int vze_ctrl_as_destroy(struct vze_device *vdev, u32 asid);
 int vze_ctrl_tlb_invalidate(struct vze_device *vdev, u32 asid, u64 start, u64 end, u32 slot);
 int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries);
 int vze_ctrl_queue_destroy(struct vze_device *vdev, u32 queue);
-int vze_ctrl_resolve(struct vze_device *vdev, u64 offset, u64 size);
+int vze_ctrl_keep_plain(struct vze_device *vdev, u64 offset, u64 size);
+int vze_ctrl_clear(struct vze_device *vdev, const struct vze_ctrl_range *ranges, u32 num);
 int vze_ctrl_read_clock(struct vze_device *vdev, u64 *clock);
 int vze_ctrl_device_reset(struct vze_device *vdev);
 

@@ -53,6 +53,7 @@ static int vze_hw_counters_show(struct seq_file *m, void *unused)
 		[VZE_HW_COUNTER_RESETS] = "resets",
 		[VZE_HW_COUNTER_INTERRUPTS] = "interrupts",
 		[VZE_HW_COUNTER_PAGES_COMPRESSED] = "pages_compressed",
+		[VZE_HW_COUNTER_PAGES_CLEARED] = "pages_cleared",
 	};
 	struct vze_device *vdev = vze_debugfs_device(m);
 	u32 i;

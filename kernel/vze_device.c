@@ -92,7 +92,8 @@ static int ident_read(struct vze_device *vdev)
 		dev_info(dev, "this is plain ivshmem memory, not a vze device\n");
 		return -ENODEV;
 	}
-	if (ident->version_major != VZE_HW_VERSION_MAJOR) {
+	if (ident->version_major != VZE_HW_VERSION_MAJOR ||
+	    ident->version_minor < VZE_HW_VERSION_MINOR) {
 		dev_err(dev, "the device has interface version %u.%u, this driver needs %u.%u\n",
 			ident->version_major, ident->version_minor, VZE_HW_VERSION_MAJOR,
 			VZE_HW_VERSION_MINOR);

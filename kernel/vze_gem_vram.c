@@ -67,6 +67,8 @@ static void vram_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *ru
 	run->addr = vram->blocks[low].offset + (offset - vram->blocks[low].first);
 	run->size = min(end - offset, max);
 	run->bits = VZE_HW_PTE_VRAM;
+	if (bo->flags & VZE_GEM_COMPRESSIBLE)
+		run->bits |= VZE_HW_PTE_COMPRESSIBLE;
 }
 
 static void vram_release(struct vze_gem *bo)
@@ -133,7 +135,7 @@ static int vram_index(struct vze_gem_vram *vram, u32 num)
  * @size: bytes, page aligned
  * @flags: VZE_GEM_COMPRESSIBLE or 0
  *
- * Return: the object, or -ENOSPC, -ENOMEM, -ENODEV.
+ * Return: the object, or -ENOSPC, -ENOMEM, -EIO, -ENODEV.
  */
 struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags)
 {
@@ -147,7 +149,9 @@ struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags
 	INIT_LIST_HEAD(&vram->list);
 	INIT_LIST_HEAD(&vram->link);
 	vram->blocks = &vram->single;
-	vram->base.flags = flags;
+	/* A hint, which a device without compression is not to be troubled with. */
+	if (vdev->ident.features & VZE_HW_FEATURE_COMPRESSION)
+		vram->base.flags = flags;
 	vze_gem_init(vdev, &vram->base, size, DRM_VZE_PLACEMENT_VRAM, &vram_ops, &vram_funcs);
 
 	ret = vze_vram_alloc(vdev, size, &vram->list, &num);
@@ -175,20 +179,28 @@ struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags
  * Bytes of VRAM leave the device through here and nowhere else, be it to a process, a kernel
  * mapping, a debugger or a dma-buf. Whoever wants them calls it again for each new mapping
  * and keeps no address beyond its use, so that this is the place to make sure
- * that they are what a reader outside the device expects.
+ * that they are what a reader outside the device expects. Mappings in address spaces of the
+ * device need nothing of the kind.
  *
- * Return: 0, or -ENODEV when it is VRAM of a device that was removed.
+ * Return: 0, -ENODEV when it is VRAM of a device that was removed or is lost, -EIO, or -EINTR,
+ * see vze_vram_expose(), which does not come for up to 2 MiB.
  */
 int vze_gem_expose(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
 {
 	struct vze_device *vdev = vze_gem_device(bo);
+	int ret;
 
-	vze_gem_run(bo, offset, max, run);
-	if (!(run->bits & VZE_HW_PTE_VRAM))
-		return 0;
-	if (drm_dev_is_unplugged(&vdev->drm))
-		return -ENODEV;
-	run->addr += vdev->bar_phys + vdev->ident.vram_offset;
+	/* Who wants a page mostly wants the next ones, too. */
+	vze_gem_run(bo, offset, min(bo->base.size - offset, max(max, SZ_2M)), run);
+	if (run->bits & VZE_HW_PTE_VRAM) {
+		if (drm_dev_is_unplugged(&vdev->drm))
+			return -ENODEV;
+		ret = vze_vram_expose(vdev, run->addr, run->size);
+		if (ret)
+			return ret;
+		run->addr += vdev->bar_phys + vdev->ident.vram_offset;
+	}
+	run->size = min(run->size, max);
 	return 0;
 }
 

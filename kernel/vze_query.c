@@ -24,14 +24,12 @@ static void query_device(struct vze_device *vdev, struct drm_vze_query_device *o
 {
 	const struct vze_hw_ident *ident = &vdev->ident;
 	struct pci_dev *pdev = vdev->pdev;
-	u64 vram_free, vram_largest;
 
 	memset(out, 0, sizeof(*out));
 	out->hw_version = ident->version_major << 16 | ident->version_minor;
 	out->num_queues = ident->num_queues;
-	/* Not compression: no mapping is made compressible, so user space must not offer it. */
-	out->features = ident->features & VZE_HW_FEATURE_STRICT;
-	vze_vram_usage(vdev, &out->vram_size, &vram_free, &vram_largest);
+	out->features = ident->features & (VZE_HW_FEATURE_STRICT | VZE_HW_FEATURE_COMPRESSION);
+	out->vram_size = ident->vram_size;
 	out->max_transfer = ident->max_transfer;
 	out->page_sizes = ident->page_sizes;
 	out->timestamp_hz = ident->timestamp_hz;
@@ -49,17 +47,19 @@ static void query_device(struct vze_device *vdev, struct drm_vze_query_device *o
 
 static void query_memory(struct vze_device *vdev, struct drm_vze_query_memory *out)
 {
-	u64 used;
+	struct vze_vram_usage vram;
 
 	memset(out, 0, sizeof(*out));
-	vze_vram_usage(vdev, &out->vram_size, &out->vram_free, &out->vram_largest);
+	vze_vram_usage(vdev, &vram);
+	out->vram_size = vram.size;
+	out->vram_free = vram.free;
+	out->vram_largest = vram.largest;
 	/*
 	 * What is neither free nor held by an object comes back when the device is done
 	 * with it.
 	 */
-	used = atomic64_read(&vdev->counts.vram_used) + out->vram_free;
-	if (used < out->vram_size)
-		out->vram_pending = out->vram_size - used;
+	if (vram.used + vram.free < vram.size)
+		out->vram_pending = vram.size - vram.used - vram.free;
 	out->system_size = (u64)totalram_pages() << PAGE_SHIFT;
 	out->system_free = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
 }

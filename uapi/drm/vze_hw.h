@@ -78,9 +78,12 @@ extern "C" {
 
 /* "VZE-GPU1" read as a little endian number. */
 #define VZE_HW_MAGIC			0x315550472d455a56ULL
-/* A driver refuses a device with another major version. */
+/*
+ * A driver refuses a device with another major version, or with a minor version below
+ * the one that it was written for.
+ */
 #define VZE_HW_VERSION_MAJOR		1
-#define VZE_HW_VERSION_MINOR		0
+#define VZE_HW_VERSION_MINOR		1
 
 /* vze_hw_ident.features */
 #define VZE_HW_FEATURE_STRICT		(1ULL << 0) /* strict TLB mode is on */
@@ -201,7 +204,7 @@ struct vze_hw_regs {
 #define VZE_HW_PTE_PRESENT		(1ULL << 0)
 #define VZE_HW_PTE_WRITABLE		(1ULL << 1) /* leaves only */
 #define VZE_HW_PTE_VRAM			(1ULL << 2) /* leaves: address is an offset into VRAM */
-#define VZE_HW_PTE_COMPRESSIBLE		(1ULL << 3) /* leaves in VRAM only */
+#define VZE_HW_PTE_COMPRESSIBLE		(1ULL << 3) /* leaves in VRAM only: see page states */
 #define VZE_HW_PTE_LEAF			(1ULL << 7) /* at levels 1 and 2; zero at level 0 */
 #define VZE_HW_PTE_ADDR_MASK		0x000ffffffffff000ULL
 
@@ -250,6 +253,32 @@ struct vze_hw_window {
 	__u64 pad[5];
 };
 
+/* ------------------------------------------------------------ page states -- */
+
+/*
+ * The device keeps a state for every 4 KiB page of VRAM:
+ *
+ *  - plain: the bytes are in memory;
+ *  - cleared: the page reads as zeros, whatever is in memory;
+ *  - compressed: only a pattern of 1 to %VZE_HW_MAX_PATTERN bytes is in memory, and
+ *    repeats over the page;
+ *  - kept plain: like plain, and nothing but %VZE_HW_CTRL_CLEAR changes that.
+ *
+ * All accesses of the device itself, through whatever leaf and in whatever address space,
+ * see the bytes that the state means. A transfer that overwrites a whole page through a leaf
+ * with %VZE_HW_PTE_COMPRESSIBLE leaves it compressed or cleared if that is what it writes: a fill,
+ * or a copy from a page in such a state to the same place in a page. Any other write makes
+ * its pages plain first.
+ *
+ * BAR2 shows memory as it stands. Before anybody may look at a page there, the driver has it
+ * made plain for good, by %VZE_HW_CTRL_RESOLVE with %VZE_HW_RESOLVE_KEEP: both sides then see
+ * each other's bytes, whatever the leaves say and whatever transfers are under way. A page
+ * that nobody looks at any more becomes an ordinary one by %VZE_HW_CTRL_CLEAR.
+ *
+ * The states of a device that has just started are undefined: a driver clears
+ * memory before it uses it.
+ */
+
 /* ----------------------------------------------------------- control ring -- */
 
 /*
@@ -289,12 +318,20 @@ struct vze_hw_window {
 /* Destroys every queue and address space, empties the TLB; VRAM is kept. */
 #define VZE_HW_CTRL_DEVICE_RESET	7
 /*
- * arg[0] = offset in VRAM, arg[1] = size, 4 KiB aligned: makes the bytes of
- * compressed pages plain and marks the pages uncompressed.
+ * arg[0] = offset in VRAM, arg[1] = size, 4 KiB aligned, arg[2] = flags. Makes
+ * cleared and compressed pages plain, with %VZE_HW_RESOLVE_KEEP all pages kept plain.
  */
 #define VZE_HW_CTRL_RESOLVE		8
 /* out = device clock, in units of 1/timestamp_hz s */
 #define VZE_HW_CTRL_READ_CLOCK		9
+/*
+ * arg[0] = offset in VRAM, arg[1] = size, 4 KiB aligned. Makes the pages cleared,
+ * whatever they were. Moves no bytes. Nothing may use the pages meanwhile.
+ */
+#define VZE_HW_CTRL_CLEAR		10
+
+/* Flags of RESOLVE. */
+#define VZE_HW_RESOLVE_KEEP		(1ULL << 0)
 
 /* vze_hw_ctrl_entry.result */
 #define VZE_HW_RESULT_PENDING		0
@@ -563,8 +600,9 @@ struct vze_hw_fault {
 /*
  * 64-bit words at %VZE_HW_COUNTERS_OFFSET, written by the device at least once
  * in 100 ms and before every completion of a control command. All only grow.
- * BYTES_* are bytes of transfers and words that really moved; RESOLVES and
- * PAGES_COMPRESSED count pages that became plain and compressed.
+ * BYTES_* are bytes of transfers and words that really moved. RESOLVES counts pages that
+ * became plain because of their state, PAGES_COMPRESSED those that transfers compressed or
+ * cleared, PAGES_CLEARED those of CLEAR.
  */
 enum vze_hw_counter {
 	VZE_HW_COUNTER_BYTES_READ,
@@ -581,6 +619,7 @@ enum vze_hw_counter {
 	VZE_HW_COUNTER_RESETS,
 	VZE_HW_COUNTER_INTERRUPTS,
 	VZE_HW_COUNTER_PAGES_COMPRESSED,
+	VZE_HW_COUNTER_PAGES_CLEARED,
 	VZE_HW_COUNTER_COUNT,
 };
 
