@@ -49,7 +49,9 @@
 	F(destroy, DRM_VZE_VM_DESTROY)			\
 	F(info, DRM_VZE_VM_INFO)			\
 	F(mmap, VZE_FAIL_CORE)				\
-	F(fault, DRM_VZE_FENCE_WAIT)			\
+	F(fault, DRM_VZE_FENCE_WAIT)
+
+#define VZE_FAIL_BIND_FORMS(F)				\
 	F(map_small, DRM_VZE_VM_BIND)			\
 	F(map_large, DRM_VZE_VM_BIND)			\
 	F(map_userptr, DRM_VZE_VM_BIND)			\
@@ -98,14 +100,16 @@
 	F(info, DRM_VZE_SHARE_INFO)			\
 	F(importers, DRM_VZE_SHARE_IMPORTERS)		\
 	F(revoke, DRM_VZE_SHARE_REVOKE)			\
-	F(fault_opened, DRM_VZE_FENCE_WAIT)		\
-	F(prime_export, VZE_FAIL_CORE)			\
-	F(prime_export_again, VZE_FAIL_CORE)		\
-	F(prime_import_own, VZE_FAIL_CORE)		\
-	F(prime_import_file, VZE_FAIL_CORE)		\
-	F(prime_import_device, VZE_FAIL_CORE)		\
-	F(prime_import_udmabuf, VZE_FAIL_CORE)		\
-	F(prime_import_heap, VZE_FAIL_CORE)
+	F(fault_opened, DRM_VZE_FENCE_WAIT)
+
+#define VZE_FAIL_PRIME_FORMS(F)				\
+	F(export, VZE_FAIL_CORE)			\
+	F(export_again, VZE_FAIL_CORE)			\
+	F(import_own, VZE_FAIL_CORE)		\
+	F(import_file, VZE_FAIL_CORE)		\
+	F(import_device, VZE_FAIL_CORE)		\
+	F(import_udmabuf, VZE_FAIL_CORE)		\
+	F(import_heap, VZE_FAIL_CORE)
 
 /* Where vze_fail_probe() has the device copy to. */
 #define VZE_FAIL_OUT	(VZE_VA_CS + SZ_1G)
@@ -201,7 +205,7 @@ struct vze_fail_stats {
 	unsigned int failed;
 	/* calls that did their work all the same */
 	unsigned int worked;
-	/* copies of the result by the DRM core, see vze_fail_run() */
+	/* failed copies of the result by the DRM core, which the driver cannot undo */
 	unsigned int core;
 };
 
@@ -230,8 +234,11 @@ int vze_inject_begin(void);
 void vze_inject_end(void);
 /* The @n-th point from now on fails. */
 int vze_inject_arm(unsigned int n);
-/* Ends this: the kind of point that failed since, or VZE_FAIL_NONE, or -errno. */
-int vze_inject_disarm(void);
+/*
+ * Ends this: the kind of point that failed since, or VZE_FAIL_NONE, or -errno. @copies: number of
+ * copies from and to user space since the failure.
+ */
+int vze_inject_disarm(unsigned int *copies);
 
 /* ------------------------------------------------------- for the forms -- */
 

@@ -11,6 +11,8 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
+#define MAKE_IT_FAIL	"/proc/thread-self/make-it-fail"
+#define SPACE		DEBUGFS "fail_usercopy/space"
 /* More than a test injects; an attribute counts it down by one with each failure. */
 #define TIMES		"1000000000"
 
@@ -31,6 +33,10 @@ static struct {
 	{ DEBUGFS "failslab/verbose", "0" },
 	{ DEBUGFS "fail_page_alloc/verbose", "0" },
 	{ DEBUGFS "fail_usercopy/verbose", "0" },
+	/* Copies of this task use up the space by one each; none fails while there is some. */
+	{ DEBUGFS "fail_usercopy/task-filter", "Y" },
+	{ SPACE, "1000000000" },
+	{ DEBUGFS "fail_usercopy/probability", "100" },
 	/* Those that say which kind failed, in the order of enum vze_fail_kind. */
 	{ DEBUGFS "failslab/times", TIMES },
 	{ DEBUGFS "fail_page_alloc/times", TIMES },
@@ -40,18 +46,22 @@ static struct {
 #define NUM_KINDS	3
 #define FIRST_TIMES	(ARRAY_LEN(settings) - NUM_KINDS)
 
-static int nth = -1;
-static long times_left[NUM_KINDS];
+static int nth = -1, space = -1;
+static long times_left[NUM_KINDS], space_left;
 
 const char *vze_fail_unavailable(void)
 {
+	static char missing[96];
 	unsigned int i;
 
 	if (access(FAIL_NTH, W_OK))
 		return "the kernel has no " FAIL_NTH " (CONFIG_FAULT_INJECTION)";
-	for (i = 0; i < ARRAY_LEN(settings); i++)
-		if (access(settings[i].path, R_OK | W_OK))
-			return settings[i].path;
+	for (i = 0; i < ARRAY_LEN(settings); i++) {
+		if (!access(settings[i].path, R_OK | W_OK))
+			continue;
+		snprintf(missing, sizeof(missing), "the kernel has no %s", settings[i].path);
+		return missing;
+	}
 	return NULL;
 }
 
@@ -84,25 +94,48 @@ int vze_inject_begin(void)
 	}
 	for (i = 0; i < NUM_KINDS; i++)
 		times_left[i] = strtol(TIMES, NULL, 10);
+	ret = vze_write_file(MAKE_IT_FAIL, "1");
+	if (ret)
+		return ret;
+	space = open(SPACE, O_RDONLY | O_CLOEXEC);
 	nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
-	return nth < 0 ? -errno : 0;
+	return nth < 0 || space < 0 ? -errno : 0;
 }
 
 void vze_inject_end(void)
 {
 	unsigned int i;
 
+	close(space);
 	close(nth);
 	nth = -1;
-	for (i = 0; i < ARRAY_LEN(settings); i++)
+	vze_write_file(MAKE_IT_FAIL, "0");
+	/* The last first: no probability without space. */
+	for (i = ARRAY_LEN(settings); i-- > 0;)
 		vze_write_file(settings[i].path, settings[i].old);
+}
+
+/* 0 or -errno; what is read is the state before the copy to the reader. */
+static int read_number(int fd, long *number)
+{
+	char text[32] = "";
+
+	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return -errno;
+	*number = strtol(text, NULL, 10);
+	return 0;
 }
 
 int vze_inject_arm(unsigned int n)
 {
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%u", n);
+	int ret = read_number(space, &space_left);
 
+	if (ret)
+		return ret;
+	/* The reader's copy, and the one of the number. */
+	space_left -= 2;
 	return pwrite(nth, text, len, 0) == len ? 0 : -errno;
 }
 
@@ -126,26 +159,26 @@ static int kind_of_failure(void)
 }
 
 /*
- * Reading and writing the number are calls with copies, too, that count and can be the one
+ * Reading and writing numbers are calls with copies, too, that count and can be the ones
  * to fail: then nothing has failed before.
  */
-int vze_inject_disarm(void)
+int vze_inject_disarm(unsigned int *copies)
 {
-	char text[16] = "";
-	bool hit;
-	ssize_t len;
-	int kind;
+	long left = 1, now = space_left;
+	int kind, ret;
 
-	len = pread(nth, text, sizeof(text) - 1, 0);
-	if (len < 0 && errno != EFAULT)
-		return -errno;
-	hit = len > 0 && !strtoul(text, NULL, 10);
+	ret = read_number(space, &now);
+	if (!ret)
+		ret = read_number(nth, &left);
+	if (ret && ret != -EFAULT)
+		return ret;
 	while (pwrite(nth, "0", 1, 0) < 0) {
 		if (errno != EFAULT)
 			return -errno;
 	}
+	*copies = space_left - now;
 	kind = kind_of_failure();
-	if (!hit || kind < 0)
+	if (ret || left || kind < 0)
 		return kind < 0 ? kind : VZE_FAIL_NONE;
 	/* The number is zero, so one of the three has failed. */
 	return kind == VZE_FAIL_NONE ? -EPROTO : kind;

@@ -23,7 +23,9 @@ static bool fd_before[MAX_FDS];
 
 /* What the call under test has asked for, by the number of the ioctl. */
 static unsigned int asked;
-static bool has_result, no_result;
+static bool has_result;
+/* Copies from and to user space that it made after the failure. */
+static unsigned int copies_since;
 
 /* ----------------------------------------------------------------- forms -- */
 
@@ -270,8 +272,6 @@ static int watched_ioctl(int fd, unsigned long request, void *arg)
 	if (nr >= DRM_COMMAND_BASE && nr < DRM_COMMAND_END && _IOC_TYPE(request) == DRM_IOCTL_BASE)
 		asked = nr - DRM_COMMAND_BASE;
 	has_result = _IOC_DIR(request) & _IOC_READ;
-	if (no_result)
-		request &= ~((unsigned long)_IOC_READ << _IOC_DIRSHIFT);
 	return ioctl(fd, request, arg) < 0 ? -errno : 0;
 }
 
@@ -297,7 +297,7 @@ static int call_injected(struct vze_fail *f, const struct vze_fail_form *form, u
 	if (ret)
 		return ret;
 	*result = call(f, form);
-	return vze_inject_disarm();
+	return vze_inject_disarm(&copies_since);
 }
 
 static const char *prepare(struct vze_fail *f, const struct vze_fail_form *form)
@@ -329,50 +329,39 @@ static const char *still_the_same(struct vze_fail *f, const struct vze_fail_form
 	return why || !form->unchanged ? why : form->unchanged(f);
 }
 
-/*
- * The DRM core copies the ioctl's structure back when the driver is through, and no driver can
- * undo its work if that copy fails. Whether it was this copy that failed is found out by repeating
- * the call with the same failure, but without the bit of the request that asks for a result: the
- * core then copies no bytes, which cannot fail, so that the call succeeds. With any copy of the
- * driver's own it fails again.
- */
-static bool is_copy_of_core(struct vze_fail *f, const struct vze_fail_form *form, unsigned int n)
+/* A new file, on which the call has worked once: what is made only once is there. */
+static const char *start(struct vze_fail *f, const struct vze_fail_form *form)
 {
-	int result, kind;
+	const char *why = session_open(f, form);
 
-	if (prepare(f, form))
-		return false;
-	no_result = true;
-	kind = call_injected(f, form, n, &result);
-	no_result = false;
-	return kind == VZE_FAIL_COPY && !result;
+	if (!why)
+		why = prepare(f, form);
+	return why ? why : finish(f, form, call(f, form));
 }
 
 static const char *restart(struct vze_fail *f, const struct vze_fail_form *form)
 {
 	const char *why = session_close(f);
 
-	/* What the process got but never was told of goes with its file, and so do the counts. */
-	return why ? why : session_open(f, form);
+	return why ? why : start(f, form);
 }
 
-/* Returns whether the failed call is over; else @why says what is wrong, or is NULL. */
+/*
+ * The DRM core copies the ioctl's structure back when the driver is through, and no driver can
+ * undo its work if that copy fails. It is the last copy of every ioctl that has come as far
+ * as the driver, whatever the driver returned: after a failed copy of the driver's own there is one
+ * more, after this one there is none.
+ *
+ * Is the failed call over? Yes if it was that copy and has left something: what the process
+ * got but never was told of goes with its file. @why: what is wrong with that, or NULL.
+ */
 static bool settle_copy_of_core(struct vze_fail *f, const struct vze_fail_form *form,
-				unsigned int n, const struct vze_figures *state,
-				const char **why)
+				const struct vze_figures *state, const char **why)
 {
-	bool core;
-
 	*why = NULL;
-	if (!still_the_same(f, form, state, false))
+	if (!has_result || copies_since || !still_the_same(f, form, state, false))
 		return false;
 	*why = restart(f, form);
-	if (*why)
-		return true;
-	core = is_copy_of_core(f, form, n);
-	*why = restart(f, form);
-	if (!*why && !core)
-		*why = vze_fail_why(f, "a copy of the driver's failed and left something");
 	return true;
 }
 
@@ -411,8 +400,7 @@ static const char *step(struct vze_fail *f, const struct vze_fail_form *form, un
 	expected = kind == VZE_FAIL_COPY ? -EFAULT : form->error ? form->error : -ENOMEM;
 	if (result != expected)
 		return vze_fail_why(f, "the result is %d, not %d", result, expected);
-	if (kind == VZE_FAIL_COPY && has_result &&
-	    settle_copy_of_core(f, form, n, state, &why)) {
+	if (kind == VZE_FAIL_COPY && settle_copy_of_core(f, form, state, &why)) {
 		stats->core++;
 		*settled = false;
 		return why;
@@ -432,12 +420,7 @@ static const char *run(struct vze_fail *f, const struct vze_fail_form *form, uns
 	bool settled = false, hit = true;
 	const char *why;
 
-	why = session_open(f, form);
-	if (!why)
-		why = prepare(f, form);
-	/* Once without: what is made only once must not hide what fails later. */
-	if (!why)
-		why = finish(f, form, call(f, form));
+	why = start(f, form);
 	if (!why && asked != nr)
 		why = vze_fail_why(f, "the form makes ioctl %#x, not %#x", asked, nr);
 	for (*n = 1; !why && hit; (*n)++) {

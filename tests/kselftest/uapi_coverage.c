@@ -331,8 +331,10 @@ VZE_TEST(uapi_coverage, no_ioctl_without_failure_injection)
 #define NUMBER(form, nr) nr,
 		VZE_FAIL_GEM_FORMS(NUMBER)
 		VZE_FAIL_VM_FORMS(NUMBER)
+		VZE_FAIL_BIND_FORMS(NUMBER)
 		VZE_FAIL_EXEC_FORMS(NUMBER)
 		VZE_FAIL_SHARE_FORMS(NUMBER)
+		VZE_FAIL_PRIME_FORMS(NUMBER)
 #undef NUMBER
 	};
 	unsigned int nr, i;
