@@ -91,7 +91,8 @@ static const struct {
 	/* bits that mean something, which other tests cover */
 	uint64_t legal;
 } fields[] = {
-	FIELD(gem_create, GEM_CREATE, gem_create.flags, DRM_VZE_GEM_COMPRESSIBLE),
+	FIELD(gem_create, GEM_CREATE, gem_create.flags, DRM_VZE_GEM_COMPRESSIBLE |
+	      DRM_VZE_GEM_EXPLICIT),
 	FIELD(gem_create, GEM_CREATE, gem_create.pad, 0),
 	FIELD(gem_create, GEM_CREATE, gem_create.placement, DRM_VZE_PLACEMENT_VRAM |
 	      DRM_VZE_PLACEMENT_SYSTEM),
@@ -115,7 +116,7 @@ static const struct {
 	FIELD(vm_protect, VM_BIND, protect_op.pad, 0),
 	FIELD(vm_protect, VM_BIND, protect_op.offset, 0),
 	FIELD(vm_info, VM_INFO, vm_info.pad, 0),
-	FIELD(queue_create, QUEUE_CREATE, queue_create.flags, 0),
+	FIELD(queue_create, QUEUE_CREATE, queue_create.flags, DRM_VZE_QUEUE_PUBLISH),
 	FIELD(queue_create, QUEUE_CREATE, queue_create.priority, 3),
 	FIELD(queue_destroy, QUEUE_DESTROY, queue_destroy.pad, 0),
 	FIELD(exec, EXEC, exec.flags, 0),
