@@ -137,8 +137,11 @@ int Context::unbindObjects(const GemHandles& gem, uint64_t address, uint64_t siz
     return result;
 }
 
-int Context::createSystemObjects(uint64_t size, GemHandles& gem) {
-    if (int error = m_devices.front()->file().createGem(size, DRM_VZE_PLACEMENT_SYSTEM, 0, gem[0]))
+// What goes to other devices of the context only needs no fences on its dma-buf.
+int Context::createSystemObjects(uint64_t size, bool exportable, GemHandles& gem) {
+    const uint32_t flags = exportable ? 0 : DRM_VZE_GEM_EXPLICIT;
+    if (int error =
+            m_devices.front()->file().createGem(size, DRM_VZE_PLACEMENT_SYSTEM, flags, gem[0]))
         return error;
     if (int error = spreadSystemObject(0, gem)) {
         closeObjects(gem);

@@ -202,7 +202,7 @@ private:
     int bindObjects(const GemHandles& gem, uint64_t address, uint64_t size, uint64_t offset,
                     uint32_t flags);
     int unbindObjects(const GemHandles& gem, uint64_t address, uint64_t size) noexcept;
-    int createSystemObjects(uint64_t size, GemHandles& gem);
+    int createSystemObjects(uint64_t size, bool exportable, GemHandles& gem);
     int spreadSystemObject(size_t from, GemHandles& gem);
     void closeObjects(GemHandles& gem) noexcept;
 

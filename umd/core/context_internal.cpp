@@ -47,7 +47,7 @@ ze_result_t Context::createSlab(uint64_t size, bool dedicated, std::list<Interna
     slab.size = size;
     slab.dedicated = dedicated;
     slab.gem = noHandles();
-    if (int error = createSystemObjects(size, slab.gem))
+    if (int error = createSystemObjects(size, false, slab.gem))
         return failMemory(error, nullptr, size);
     return bindSlab(slab);
 }

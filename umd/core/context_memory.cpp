@@ -239,7 +239,8 @@ ze_result_t Context::allocDevice(Device& device, size_t size, size_t alignment,
     if (size > device.info().vram_size)
         return failMemory(ENOSPC, &device, size);
     allocation->size = pages(size);
-    const uint32_t flags = options.compressible ? DRM_VZE_GEM_COMPRESSIBLE : 0;
+    const uint32_t flags = (options.compressible ? DRM_VZE_GEM_COMPRESSIBLE : 0) |
+                           (options.exportable ? 0 : DRM_VZE_GEM_EXPLICIT);
     if (int error = device.file().createGem(allocation->size, DRM_VZE_PLACEMENT_VRAM, flags,
                                             allocation->gem[positionOf(device)]))
         return failMemory(error, &device, size);
@@ -280,7 +281,7 @@ ze_result_t Context::allocHost(Device* device, size_t size, size_t alignment, Al
                         asULL(memory.system_free));
     }
     allocation->size = pages(size);
-    if (int error = createSystemObjects(allocation->size, allocation->gem))
+    if (int error = createSystemObjects(allocation->size, options.exportable, allocation->gem))
         return failMemory(error, device, size);
     return place(std::move(allocation), alignment, out);
 }

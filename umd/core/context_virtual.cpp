@@ -51,12 +51,13 @@ ze_result_t Context::createPhysical(Device* device, size_t size, const AllocOpti
     } else if (device != nullptr) {
         if (size > device->info().vram_size)
             return failMemory(ENOSPC, device, size);
-        const uint32_t flags = options.compressible ? DRM_VZE_GEM_COMPRESSIBLE : 0;
+        const uint32_t flags = (options.compressible ? DRM_VZE_GEM_COMPRESSIBLE : 0) |
+                               (options.exportable ? 0 : DRM_VZE_GEM_EXPLICIT);
         if (int error = device->file().createGem(size, DRM_VZE_PLACEMENT_VRAM, flags,
                                                  gem[positionOf(*device)]))
             return failMemory(error, device, size);
     } else {
-        if (int error = createSystemObjects(size, gem))
+        if (int error = createSystemObjects(size, options.exportable, gem))
             return failMemory(error, nullptr, size);
     }
     std::shared_ptr<PhysicalMemory> memory;
