@@ -8,7 +8,9 @@ import subprocess
 from status import SETUP, VmFailure
 
 QEMU = "qemu-system-x86_64"
-MAX_GPUS = 4
+MAX_GPUS = 5
+# Seconds until the guest's first program: a machine with much else to do takes minutes for what takes seconds.
+START_LIMIT = 600
 # Hotplug ports exist before anything is plugged in. A port's window for 64-bit BARs is fixed at boot: it must hold
 # the largest BAR2 that a restored snapshot may get. Larger GPUs boot cold with a larger window.
 SNAPSHOT_BAR = 1 << 30

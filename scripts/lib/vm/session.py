@@ -23,8 +23,6 @@ from status import DEVICE_DIED, GUEST_PANIC, QEMU_DIED, SETUP, TIMEOUT, VmFailur
 
 # The guest ends the program itself at the time limit, which keeps the kernel log; QEMU is ended this much later.
 GRACE = 60
-# A machine with much else to do can take minutes for what takes seconds.
-START_LIMIT = 300
 
 
 def say(message):
@@ -215,8 +213,8 @@ class Session:
 
     def watch(self):
         """Passes output on until QEMU ends; raises VmFailure for whatever is not an orderly end."""
-        started = time.monotonic()
-        limit = None if self.options.interactive else started + self.options.timeout + GRACE
+        start_limit = time.monotonic() + machine.START_LIMIT
+        limit = None  # known once the program runs
         selector = selectors.DefaultSelector()
         for name, endpoint in self.channels.items():
             endpoint.setblocking(True)
@@ -259,11 +257,16 @@ class Session:
                         raise VmFailure(DEVICE_DIED, child.end_text())
                     say(child.end_text())
                     device_deaths.append(child)
-            if limit and time.monotonic() > limit:
+            now = time.monotonic()
+            if limit and now > limit:
                 raise VmFailure(TIMEOUT, "the guest hangs: no end %d s after the time limit\n%s"
                                 % (GRACE, self._console_tail()))
-            if time.monotonic() > started + START_LIMIT and not os.path.exists(os.path.join(self.run, "started")):
-                raise VmFailure(SETUP, "the guest did not come up in %d s\n%s" % (START_LIMIT, self._console_tail()))
+            if start_limit and os.path.exists(os.path.join(self.run, "running")):
+                start_limit = None
+                limit = None if self.options.interactive else now + self.options.timeout + GRACE
+            if start_limit and now > start_limit:
+                raise VmFailure(SETUP, "the guest did not come up in %d s\n%s"
+                                % (machine.START_LIMIT, self._console_tail()))
         self._judge(device_deaths)
 
     def _still_running(self):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import machine
 from qmp import Qmp
 from status import SETUP, VmFailure
 
@@ -40,7 +41,7 @@ def make(session, folder):
     hardware = session.build_machine()
     session.start_qemu(hardware.arguments(session.ram_file, session.directory))
     control = session.channels["ctl"]
-    limit = time.monotonic() + 120
+    limit = time.monotonic() + machine.START_LIMIT
     while b"waiting\n" not in session.control:
         readable = select.select([control, session.channels["console"]], [], [], 1)[0]
         for endpoint in readable:
@@ -50,7 +51,7 @@ def make(session, folder):
             if endpoint is control:
                 session.control += data
         if time.monotonic() > limit:
-            raise VmFailure(SETUP, "the guest did not come up in 120 s")
+            raise VmFailure(SETUP, "the guest did not come up in %d s" % machine.START_LIMIT)
     time.sleep(0.2)
     qmp = Qmp(os.path.join(session.directory, "qmp.sock"), session.qemu)
     _share_ram(qmp)

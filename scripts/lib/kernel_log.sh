@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What a kernel log may not hold after a run.
+
+KERNEL_LOG_FAULTS='\bWARNING: |\bBUG[: ]|\bOops|INFO: (task|rcu|possible)|possible (recursive|circular|irq)|inconsistent lock|lockdep|KASAN|UBSAN|KMSAN|KCSAN|kmemleak|refcount_t|general protection|Call Trace|memory leak|leaked|stack segment|double fault|unable to handle|scheduling while atomic|suspicious RCU|DMA-API:.*(error|warning)'
+
+# kernel_log_faults FILE: the first reports in the kernel log, each with the test that ran (the tests say "vze-test:
+# NAME" in the log when they begin).
+kernel_log_faults() {
+    awk -v faults="$KERNEL_LOG_FAULTS" '
+        match($0, /vze-test: .*/) { test = substr($0, RSTART + 10); next }
+        $0 ~ faults { print NR ": " $0 (test == "" ? "" : " (during " test ")"); if (++count == 3) exit }' "$1"
+}
