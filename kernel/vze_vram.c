@@ -220,6 +220,9 @@ static int vram_take(struct vze_vram *vram, u64 size, struct list_head *blocks, 
 {
 	int ret = gpu_buddy_alloc_blocks(&vram->mm, 0, vram->mm.size, size, SZ_4K, blocks, 0);
 
+	/* Any mixture of blocks would do: what it lacked was kernel memory to split one. */
+	if (ret == -ENOSPC && size <= vram->mm.avail)
+		ret = -ENOMEM;
 	if (!ret)
 		*num = list_count_nodes(blocks);
 	return ret;
