@@ -12,7 +12,6 @@
 #define DEBUGFS		"/sys/kernel/debug/"
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define MAKE_IT_FAIL	"/proc/thread-self/make-it-fail"
-#define SPACE		DEBUGFS "fail_usercopy/space"
 /* More than a test injects; an attribute counts it down by one with each failure. */
 #define TIMES		"1000000000"
 
@@ -35,8 +34,8 @@ static struct {
 	{ DEBUGFS "fail_usercopy/verbose", "0" },
 	/* Copies of this task use up the space by one each; none fails while there is some. */
 	{ DEBUGFS "fail_usercopy/task-filter", "Y" },
-	{ SPACE, "1000000000" },
 	{ DEBUGFS "fail_usercopy/probability", "100" },
+	{ DEBUGFS "fail_usercopy/space", TIMES },
 	/* Those that say which kind failed, in the order of enum vze_fail_kind. */
 	{ DEBUGFS "failslab/times", TIMES },
 	{ DEBUGFS "fail_page_alloc/times", TIMES },
@@ -45,9 +44,12 @@ static struct {
 
 #define NUM_KINDS	3
 #define FIRST_TIMES	(ARRAY_LEN(settings) - NUM_KINDS)
+#define SPACE		(FIRST_TIMES - 1)
 
-static int nth = -1, space = -1;
-static long times_left[NUM_KINDS], space_left;
+static int nth = -1;
+static long times_left[NUM_KINDS];
+/* Space before a call, and how much of it reading and writing here take. */
+static long space_before, space_own;
 
 const char *vze_fail_unavailable(void)
 {
@@ -80,9 +82,19 @@ static int read_setting(unsigned int i, char *text, size_t size)
 	return 0;
 }
 
+static int read_number(unsigned int i, long *number)
+{
+	char text[32];
+	int ret = read_setting(i, text, sizeof(text));
+
+	if (!ret)
+		*number = strtol(text, NULL, 10);
+	return ret;
+}
+
 int vze_inject_begin(void)
 {
-	unsigned int i;
+	unsigned int copies = 0, i;
 	int ret;
 
 	for (i = 0; i < ARRAY_LEN(settings); i++) {
@@ -94,63 +106,55 @@ int vze_inject_begin(void)
 	}
 	for (i = 0; i < NUM_KINDS; i++)
 		times_left[i] = strtol(TIMES, NULL, 10);
-	ret = vze_write_file(MAKE_IT_FAIL, "1");
-	if (ret)
-		return ret;
-	space = open(SPACE, O_RDONLY | O_CLOEXEC);
 	nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
-	return nth < 0 || space < 0 ? -errno : 0;
+	if (nth < 0)
+		return -errno;
+	ret = vze_write_file(MAKE_IT_FAIL, "1");
+	/*
+	 * With nothing to fail and no call between, all that is used up is our own. The number is
+	 * zero then without a failure, which is the error to be expected.
+	 */
+	space_own = 0;
+	if (!ret)
+		ret = vze_inject_arm(0);
+	if (!ret)
+		ret = vze_inject_disarm(&copies);
+	space_own = copies;
+	return ret == -EPROTO ? 0 : ret ? ret : -EPROTO;
 }
 
 void vze_inject_end(void)
 {
 	unsigned int i;
 
-	close(space);
 	close(nth);
 	nth = -1;
 	vze_write_file(MAKE_IT_FAIL, "0");
-	/* The last first: no probability without space. */
-	for (i = ARRAY_LEN(settings); i-- > 0;)
+	for (i = 0; i < ARRAY_LEN(settings); i++)
 		vze_write_file(settings[i].path, settings[i].old);
-}
-
-/* 0 or -errno; what is read is the state before the copy to the reader. */
-static int read_number(int fd, long *number)
-{
-	char text[32] = "";
-
-	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
-		return -errno;
-	*number = strtol(text, NULL, 10);
-	return 0;
 }
 
 int vze_inject_arm(unsigned int n)
 {
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%u", n);
-	int ret = read_number(space, &space_left);
+	int ret = read_number(SPACE, &space_before);
 
 	if (ret)
 		return ret;
-	/* The reader's copy, and the one of the number. */
-	space_left -= 2;
 	return pwrite(nth, text, len, 0) == len ? 0 : -errno;
 }
 
 static int kind_of_failure(void)
 {
 	int kind = VZE_FAIL_NONE, ret;
-	char text[32];
 	unsigned int i;
 	long left;
 
 	for (i = 0; i < NUM_KINDS; i++) {
-		ret = read_setting(FIRST_TIMES + i, text, sizeof(text));
+		ret = read_number(FIRST_TIMES + i, &left);
 		if (ret)
 			return ret;
-		left = strtol(text, NULL, 10);
 		if (left != times_left[i])
 			kind = VZE_FAIL_SLAB + i;
 		times_left[i] = left;
@@ -159,27 +163,32 @@ static int kind_of_failure(void)
 }
 
 /*
- * Reading and writing numbers are calls with copies, too, that count and can be the ones
+ * Reading and writing the number are calls with copies, too, that count and can be the ones
  * to fail: then nothing has failed before.
  */
 int vze_inject_disarm(unsigned int *copies)
 {
-	long left = 1, now = space_left;
-	int kind, ret;
+	char text[16] = "";
+	long space = 0;
+	bool hit;
+	ssize_t len;
+	int kind;
 
-	ret = read_number(space, &now);
-	if (!ret)
-		ret = read_number(nth, &left);
-	if (ret && ret != -EFAULT)
-		return ret;
+	*copies = 0;
+	len = pread(nth, text, sizeof(text) - 1, 0);
+	if (len < 0 && errno != EFAULT)
+		return -errno;
+	hit = len > 0 && !strtoul(text, NULL, 10);
 	while (pwrite(nth, "0", 1, 0) < 0) {
 		if (errno != EFAULT)
 			return -errno;
 	}
-	*copies = space_left - now;
-	kind = kind_of_failure();
-	if (ret || left || kind < 0)
+	kind = read_number(SPACE, &space);
+	if (!kind)
+		kind = kind_of_failure();
+	if (!hit || kind < 0)
 		return kind < 0 ? kind : VZE_FAIL_NONE;
+	*copies = space_before - space - space_own;
 	/* The number is zero, so one of the three has failed. */
 	return kind == VZE_FAIL_NONE ? -EPROTO : kind;
 }
