@@ -388,9 +388,9 @@ TEST_F(Compression, PagesThatAreKeptPlainStaySo) {
     const std::vector<std::byte> before = repeated(first, 2 * kPage);
     EXPECT_EQ(std::memcmp(vram(kPage), before.data(), 2 * kPage), 0);
 
-    const uint64_t pages = compressed();
+    const uint64_t earlier = compressed();
     run(*queue, Batch().fill(kVa, 4 * kPage, second));
-    EXPECT_EQ(compressed() - pages, 2u) << "of the four";
+    EXPECT_EQ(compressed() - earlier, 2u) << "of the four";
     const std::vector<std::byte> expected = repeated(second, 4 * kPage);
     EXPECT_EQ(std::memcmp(vram(kPage), &expected[kPage], 2 * kPage), 0);
     EXPECT_EQ(std::memcmp(seen(0, 4 * kPage), expected.data(), 4 * kPage), 0);
