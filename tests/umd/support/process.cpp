@@ -210,4 +210,40 @@ bool receiveAll(int fd, void* data, size_t size) {
     return true;
 }
 
+bool sendDescriptor(int channel, int fd) {
+    char byte = 'f';
+    iovec data{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fd);
+    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    return sendmsg(channel, &message, MSG_NOSIGNAL) == 1;
+}
+
+int receiveDescriptor(int channel) {
+    char byte = 0;
+    iovec data{&byte, 1};
+    int fd = -1;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1)
+        return -1;
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_type != SCM_RIGHTS)
+        return -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    return fd;
+}
+
 } // namespace vze::test

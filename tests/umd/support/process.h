@@ -51,6 +51,8 @@ public:
     Child& operator=(const Child&) = delete;
 
     pid_t pid() const { return pid_; }
+    /** The parent's end of the channel. */
+    int channel() const { return channel_; }
     bool send(const void* bytes, size_t size);
     bool receive(void* bytes, size_t size);
     void signal(int number);
@@ -65,5 +67,10 @@ private:
 /** Whole messages on a stream socket; false on error or end. */
 bool sendAll(int fd, const void* bytes, size_t size);
 bool receiveAll(int fd, void* bytes, size_t size);
+
+/** Passes a descriptor along with one byte (SCM_RIGHTS). */
+bool sendDescriptor(int channel, int fd);
+/** What sendDescriptor() passed; -1 on error. */
+int receiveDescriptor(int channel);
 
 } // namespace vze::test
