@@ -45,6 +45,12 @@ void* findExtensionFunction(const char* name) noexcept {
     const zex_pfnDriverReleaseImportedPointer_t release = releaseImportedPointer;
     const zex_pfnDriverGetHostPointerBaseAddress_t base = getHostPointerBaseAddress;
     const zexVzeContextGetStatistics_fn statistics = getContextStatistics;
+    const zexVzeMemGetIpcIdentity_fn ipcIdentity = getIpcIdentity;
+    const zexVzeMemGetIpcShareFd_fn ipcShareFd = getIpcShareFd;
+    const zexVzeMemGetIpcShareFdOfPointer_fn ipcShareFdOfPointer = getIpcShareFdOfPointer;
+    const zexVzeMemGetIpcShareInfo_fn ipcShareInfo = getIpcShareInfo;
+    const zexVzeMemGetIpcImporters_fn ipcImporters = getIpcImporters;
+    const zexVzeMemRevokeIpcHandle_fn ipcRevoke = revokeIpcHandle;
     const struct {
         const char* name;
         void* address;
@@ -53,6 +59,12 @@ void* findExtensionFunction(const char* name) noexcept {
         {"zexDriverReleaseImportedPointer", reinterpret_cast<void*>(release)},
         {"zexDriverGetHostPointerBaseAddress", reinterpret_cast<void*>(base)},
         {"zexVzeContextGetStatistics", reinterpret_cast<void*>(statistics)},
+        {"zexVzeMemGetIpcIdentity", reinterpret_cast<void*>(ipcIdentity)},
+        {"zexVzeMemGetIpcShareFd", reinterpret_cast<void*>(ipcShareFd)},
+        {"zexVzeMemGetIpcShareFdOfPointer", reinterpret_cast<void*>(ipcShareFdOfPointer)},
+        {"zexVzeMemGetIpcShareInfo", reinterpret_cast<void*>(ipcShareInfo)},
+        {"zexVzeMemGetIpcImporters", reinterpret_cast<void*>(ipcImporters)},
+        {"zexVzeMemRevokeIpcHandle", reinterpret_cast<void*>(ipcRevoke)},
     };
     for (const auto& function : functions)
         if (strcmp(function.name, name) == 0)

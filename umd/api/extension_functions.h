@@ -17,4 +17,17 @@ ze_result_t ZE_APICALL getContextStatistics(ze_context_handle_t hContext,
                                             ze_device_handle_t hDevice,
                                             vze_context_statistics_t* pStatistics);
 
+ze_result_t ZE_APICALL getIpcIdentity(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle,
+                                      uint64_t* pIdentity);
+ze_result_t ZE_APICALL getIpcShareFd(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle,
+                                     int* pFd);
+ze_result_t ZE_APICALL getIpcShareFdOfPointer(ze_context_handle_t hContext, const void* ptr,
+                                              int* pFd);
+ze_result_t ZE_APICALL getIpcShareInfo(ze_context_handle_t hContext, int fd,
+                                       vze_ipc_share_info_t* pInfo);
+ze_result_t ZE_APICALL getIpcImporters(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle,
+                                       uint32_t* pCount, vze_ipc_importer_t* pImporters);
+ze_result_t ZE_APICALL revokeIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle,
+                                       uint32_t flags, vze_ipc_revoke_result_t* pResult);
+
 } // namespace vze

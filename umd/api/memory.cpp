@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "api/alloc_options.h"
+#include "api/export_properties.h"
 #include "core/context.h"
 #include "core/descriptor_chain.h"
 #include "core/log.h"
@@ -258,16 +259,7 @@ ze_result_t ZE_APICALL zeMemGetAllocProperties(
         }
         if (phDevice != nullptr)
             *phDevice = device;
-        return forEachProperty(
-            pMemAllocProperties->pNext, [&](PropertyHeader& header) -> ze_result_t {
-                if (header.stype != ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD)
-                    return ZE_RESULT_SUCCESS;
-                auto& exported = reinterpret_cast<ze_external_memory_export_fd_t&>(header);
-                if (exported.flags != 0 && exported.flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF)
-                    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
-                                "flags 0x%x: only dma-buf is supported", exported.flags);
-                return context->exportFd(ptr, exported.fd);
-            });
+        return exportProperties(*context, ptr, pMemAllocProperties->pNext);
     });
 }
 

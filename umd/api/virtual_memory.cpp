@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "api/alloc_options.h"
+#include "api/export_properties.h"
 #include "core/context.h"
 #include "core/log.h"
 #include "core/result.h"
@@ -137,14 +138,16 @@ ze_result_t ZE_APICALL zePhysicalMemGetProperties(ze_context_handle_t hContext,
                                                   ze_physical_mem_handle_t hPhysicalMem,
                                                   ze_physical_mem_properties_t* pMemProperties) {
     ApiCall call("zePhysicalMemGetProperties");
-    const Context* context = Context::from(hContext);
-    VZE_CHECK_HANDLE(context, hContext);
-    const std::shared_ptr<PhysicalMemory> memory = context->findPhysical(hPhysicalMem);
-    VZE_CHECK_HANDLE(memory, hPhysicalMem);
-    VZE_CHECK_POINTER(pMemProperties);
-    pMemProperties->id = memory->id();
-    pMemProperties->size = memory->size();
-    return ZE_RESULT_SUCCESS;
+    return guarded([&] {
+        Context* context = Context::from(hContext);
+        VZE_CHECK_HANDLE(context, hContext);
+        const std::shared_ptr<PhysicalMemory> memory = context->findPhysical(hPhysicalMem);
+        VZE_CHECK_HANDLE(memory, hPhysicalMem);
+        VZE_CHECK_POINTER(pMemProperties);
+        pMemProperties->id = memory->id();
+        pMemProperties->size = memory->size();
+        return exportProperties(*context, hPhysicalMem, pMemProperties->pNext);
+    });
 }
 
 ze_result_t ZE_APICALL zePhysicalMemDestroy(ze_context_handle_t hContext,

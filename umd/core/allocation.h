@@ -8,8 +8,10 @@
 
 #include <level_zero/ze_api.h>
 
+#include "core/access_map.h"
 #include "core/address_map.h"
 #include "core/export_table.h"
+#include "core/ipc_handle.h"
 
 namespace vze {
 
@@ -60,6 +62,8 @@ struct Allocation {
     bool freeing = false;  ///< a free has begun: no other may
     uint64_t userBase = 0; ///< what the application sees as base and size
     uint64_t userSize = 0;
+    IpcKind ipcKind = IpcKind::Object; ///< of opened memory: what the handle was of
+    AccessMap access;                  ///< of opened memory; under the context's m_virtualMutex
     ExportIds exported;
     AddressMap::Record* record = nullptr;
 };

@@ -155,7 +155,7 @@ int Context::spreadSystemObject(size_t from, GemHandles& gem) {
     if (m_devices.size() == 1)
         return 0;
     kmd::UniqueFd fd;
-    if (int error = m_devices[from]->file().exportDmaBuf(gem[from], true, fd))
+    if (int error = m_devices[from]->file().exportDmaBuf(gem[from], fd))
         return error;
     for (size_t i = 0; i < gem.size(); ++i) {
         if (i == from)

@@ -171,6 +171,16 @@ public:
     /// Closes what openIpcHandle() gave.
     ze_result_t closeIpcHandle(const void* ptr);
 
+    /// A share descriptor of a handle, or of what was opened at @p ptr; becomes the caller's.
+    ze_result_t ipcShareFd(const ze_ipc_mem_handle_t& handle, int& fd) const;
+    ze_result_t ipcShareFdOf(const void* ptr, int& fd) const;
+    /// The processes that have opened a handle of this process; @p num is how many there are.
+    ze_result_t ipcImporters(const ze_ipc_mem_handle_t& handle,
+                             std::span<drm_vze_share_importer> importers, uint32_t& num) const;
+    /// Ends a handle of this process whatever its Gets; @p unmap: and takes away what is open.
+    ze_result_t revokeIpcHandle(const ze_ipc_mem_handle_t& handle, bool unmap,
+                                drm_vze_share_revoke& out) const;
+
     // ---- zeVirtualMem*, zePhysicalMem*
 
     /// @p device null: system memory.
@@ -241,9 +251,22 @@ private:
     // IPC.
     ze_result_t getRangeHandle(const void* ptr, size_t size, ze_ipc_mem_handle_t& out);
     ze_result_t getObjectHandle(const ExportedObject& object, ze_ipc_mem_handle_t& out);
-    ze_result_t openByToken(Device& device, const IpcHandle& handle, void*& out, bool& refused);
-    ze_result_t openByDescriptor(Device& device, int fd, void*& out);
+    ze_result_t createIpcShare(Device& device, drm_vze_share_create& args, IpcHandle& handle);
+    ze_result_t openShare(Device& device, const IpcHandle& handle, int fd, void*& out);
+    ze_result_t openDescriptor(Device& device, int fd, void*& out);
+    ze_result_t openDmaBuf(Device& device, int fd, void*& out);
     ze_result_t findExported(const void* ptr, ExportedObject& out);
+    struct RangePiece {
+        uint64_t end = 0;         ///< first address behind it
+        Device* device = nullptr; ///< the one that reaches it; null: all
+        bool cpuAccess = false;
+    };
+    ze_result_t findRangePiece(uint64_t at, RangePiece& out);
+    /// Opened memory that has the whole range, or null. Caller holds m_virtualMutex, and as long as
+    /// it does nobody closes it.
+    Allocation* findOpened(const void* ptr, size_t size) const;
+    ze_result_t setOpenedAccess(Allocation& opened, const void* ptr, size_t size,
+                                ze_memory_access_attribute_t access);
 
     // Reservations. Callers hold m_virtualMutex.
     ze_result_t findReservation(const void* ptr, size_t size, ReservationTable::Map::iterator& out);

@@ -153,8 +153,8 @@ ze_result_t Context::shareInternal(const HostVisibleBlock& block, drm_vze_share_
     if (int error = device.file().createShare(args))
         return failErrno(error, "SHARE_CREATE");
     token = args.token;
+    ExportTable::instance().countGet(token.id, device);
     block.slab->exported.share = token.id;
-    ExportTable::instance().countGet(token.id, device, 0);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -136,8 +136,8 @@ void Context::releaseMemory(Allocation& allocation) noexcept {
     int error = unbindObjects(allocation.gem, allocation.base, allocation.size);
     if (error == 0 && hasOwnCpuView(allocation))
         error = restoreCpuView(allocation.base, allocation.size);
+    closeObjects(allocation.gem); // the kernel ends the shares with the handles
     ExportTable::instance().forget(allocation.exported);
-    closeObjects(allocation.gem);
     // An address that may still be mapped is not given to anyone else.
     if (allocation.type != AllocationType::HostImported &&
         (error == 0 || error == ENODEV || error == EIO))
@@ -446,8 +446,8 @@ bool Context::deferFree(Allocation& allocation) {
         m_deferred.push_back(std::move(deferred));
         owned = unpublish(allocation);
     }
-    ExportTable::instance().forget(owned->exported);
     closeObjects(owned->gem);
+    ExportTable::instance().forget(owned->exported);
     return true;
 }
 

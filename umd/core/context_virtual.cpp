@@ -25,17 +25,6 @@ uint64_t toAddress(const void* ptr) noexcept {
     return reinterpret_cast<uintptr_t>(ptr);
 }
 
-uint32_t bindFlags(ze_memory_access_attribute_t access) noexcept {
-    switch (access) {
-    case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE:
-        return 0;
-    case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY:
-        return DRM_VZE_BIND_READONLY;
-    default:
-        return DRM_VZE_BIND_NO_ACCESS;
-    }
-}
-
 } // namespace
 
 // ---- physical objects
@@ -83,7 +72,9 @@ ze_result_t Context::destroyPhysical(ze_physical_mem_handle_t handle) {
         if (it != m_physical.end()) {
             memory = std::move(it->second);
             m_physical.erase(it);
-            ExportTable::instance().forget(memory->exported());
+            // Mappings may keep the object, but its handles end with it.
+            if (memory.use_count() > 1)
+                ExportTable::instance().forget(memory->exported());
         }
     }
     if (memory == nullptr)
@@ -319,6 +310,8 @@ ze_result_t Context::unmap(const void* ptr, size_t size) {
 
 ze_result_t Context::setAccess(const void* ptr, size_t size, ze_memory_access_attribute_t access) {
     std::lock_guard virtualLock(m_virtualMutex);
+    if (Allocation* opened = findOpened(ptr, size))
+        return setOpenedAccess(*opened, ptr, size, access);
     ReservationTable::Map::iterator it;
     const ze_result_t result = findReservation(ptr, size, it);
     if (result != ZE_RESULT_SUCCESS)
@@ -359,6 +352,12 @@ ze_result_t Context::getAccess(const void* ptr, size_t size, ze_memory_access_at
     std::lock_guard virtualLock(m_virtualMutex);
     const uint64_t begin = toAddress(ptr);
     const uint64_t end = begin + size;
+    if (const Allocation* opened = findOpened(ptr, size)) {
+        uint64_t until = 0;
+        access = opened->access.at(begin, end, until);
+        sameFor = until - begin;
+        return ZE_RESULT_SUCCESS;
+    }
     auto it = m_reservations.containing(begin, size);
     if (it == m_reservations.map().end())
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,

@@ -29,6 +29,16 @@ struct Wire {
     uint64_t zero2;
 };
 
+// user_data of a share: page offset, unused bytes of the last page, CPU access, kind.
+constexpr unsigned kTailShift = 12;
+constexpr unsigned kCpuShift = 24;
+constexpr unsigned kKindShift = 32;
+
+bool isKind(uint64_t kind) noexcept {
+    return kind == static_cast<uint64_t>(IpcKind::Object) ||
+           kind == static_cast<uint64_t>(IpcKind::Range);
+}
+
 static_assert(sizeof(Wire) == sizeof(ze_ipc_mem_handle_t));
 static_assert(std::is_trivially_copyable_v<Wire>);
 
@@ -60,11 +70,9 @@ IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexc
     if (std::all_of(rest, rest + restSize, [](uint8_t byte) { return byte == 0; }))
         return wire.fd >= 0 ? IpcForm::Descriptor : IpcForm::Invalid;
 
-    const bool kindKnown = wire.kind == static_cast<uint8_t>(IpcKind::Object) ||
-                           wire.kind == static_cast<uint8_t>(IpcKind::Range);
-    if (memcmp(wire.magic, kMagic, sizeof(kMagic)) != 0 || wire.version != kVersion || !kindKnown ||
-        (wire.flags & ~kFlagCpuAccess) != 0 || wire.zero != 0 || wire.zero2 != 0 ||
-        wire.pageOffset >= kPage || wire.size == 0 || wire.size > 1ULL << 47)
+    if (memcmp(wire.magic, kMagic, sizeof(kMagic)) != 0 || wire.version != kVersion ||
+        !isKind(wire.kind) || (wire.flags & ~kFlagCpuAccess) != 0 || wire.zero != 0 ||
+        wire.zero2 != 0 || wire.pageOffset >= kPage || wire.size == 0 || wire.size > 1ULL << 47)
         return IpcForm::Invalid;
     out.kind = static_cast<IpcKind>(wire.kind);
     out.cpuAccess = (wire.flags & kFlagCpuAccess) != 0;
@@ -74,6 +82,25 @@ IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexc
     out.inode = wire.inode;
     out.pageOffset = wire.pageOffset;
     return IpcForm::Whole;
+}
+
+uint64_t ipcUserData(const IpcHandle& handle) noexcept {
+    const uint64_t end = handle.pageOffset + handle.size;
+    const uint64_t tail = (kPage - end % kPage) % kPage;
+    return handle.pageOffset | tail << kTailShift | uint64_t{handle.cpuAccess} << kCpuShift |
+           static_cast<uint64_t>(handle.kind) << kKindShift;
+}
+
+bool readIpcUserData(uint64_t userData, uint64_t shareSize, IpcHandle& out) noexcept {
+    out = {};
+    out.pageOffset = static_cast<uint32_t>(userData % kPage);
+    const uint64_t unused = out.pageOffset + (userData >> kTailShift) % kPage;
+    if (!isKind(userData >> kKindShift) || unused >= shareSize)
+        return false;
+    out.kind = static_cast<IpcKind>(userData >> kKindShift);
+    out.cpuAccess = ((userData >> kCpuShift) & 1) != 0;
+    out.size = shareSize - unused;
+    return ipcUserData(out) == userData;
 }
 
 } // namespace vze

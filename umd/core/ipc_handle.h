@@ -28,7 +28,7 @@ struct IpcHandle {
 /// How much of a handle can be understood.
 enum class IpcForm {
     Whole,      ///< a handle of this driver: open by token
-    Descriptor, ///< only a descriptor followed by zeros: open by that
+    Descriptor, ///< only a descriptor (dma-buf, share) followed by zeros: open by that
     Invalid,    ///< neither
 };
 
@@ -37,5 +37,12 @@ enum class IpcForm {
 /// inode (8), 56 zero (8).
 void encodeIpcHandle(const IpcHandle& handle, ze_ipc_mem_handle_t& out) noexcept;
 IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexcept;
+
+/// What the kernel keeps with the share for its openers (user_data): kind, CPU access, and which
+/// bytes of the first and last page are meant. A handle that says otherwise is forged.
+uint64_t ipcUserData(const IpcHandle& handle) noexcept;
+/// The rest of a handle from a share's user_data and size, for openers by descriptor. False: the
+/// share is not of an IPC memory handle.
+bool readIpcUserData(uint64_t userData, uint64_t shareSize, IpcHandle& out) noexcept;
 
 } // namespace vze

@@ -30,6 +30,8 @@ public:
     uint64_t id() const noexcept { return m_id; }
     const GemHandles& gem() const noexcept { return m_gem; }
     ExportIds& exported() noexcept { return m_exported; }
+    /// A range handle was made of it. Under the context's m_virtualMutex.
+    void noteInRange() noexcept { m_inRange = true; }
 
 private:
     const std::vector<Device*> m_devices;
@@ -37,6 +39,7 @@ private:
     const uint64_t m_size;
     const uint64_t m_id;
     GemHandles m_gem;
+    bool m_inRange = false;
     ExportIds m_exported; // under the context's m_mutex
 };
 

@@ -302,10 +302,10 @@ int DeviceFile::gemMmapOffset(uint32_t handle, uint64_t& offset) {
     return error;
 }
 
-int DeviceFile::exportDmaBuf(uint32_t handle, bool writable, UniqueFd& out) {
+int DeviceFile::exportDmaBuf(uint32_t handle, UniqueFd& out) {
     drm_prime_handle args{};
     args.handle = handle;
-    args.flags = O_CLOEXEC | static_cast<uint32_t>(writable ? O_RDWR : O_RDONLY);
+    args.flags = O_CLOEXEC | O_RDWR;
     args.fd = -1;
     // The object may be in the import table later (the same descriptor opened in this process): its
     // creator's reference is then counted too.
@@ -344,6 +344,50 @@ int DeviceFile::putShare(uint64_t id) {
     drm_vze_share_put args{};
     args.id = id;
     return call(DRM_IOCTL_VZE_SHARE_PUT, &args);
+}
+
+int DeviceFile::shareFd(const drm_vze_share_token& token, UniqueFd& out) {
+    drm_vze_share_fd args{};
+    args.token = token;
+    int error = call(DRM_IOCTL_VZE_SHARE_FD, &args);
+    if (error == 0)
+        out = UniqueFd(args.fd);
+    return error;
+}
+
+int DeviceFile::shareFdOfView(uint32_t view, UniqueFd& out) {
+    drm_vze_share_fd args{};
+    args.flags = DRM_VZE_SHARE_FD_HANDLE;
+    args.handle = view;
+    int error = call(DRM_IOCTL_VZE_SHARE_FD, &args);
+    if (error == 0)
+        out = UniqueFd(args.fd);
+    return error;
+}
+
+int DeviceFile::shareInfo(int fd, drm_vze_share_info& out) {
+    out = {};
+    out.fd = fd;
+    return call(DRM_IOCTL_VZE_SHARE_INFO, &out);
+}
+
+int DeviceFile::shareImporters(uint64_t id, std::span<drm_vze_share_importer> importers,
+                               uint32_t& num) {
+    drm_vze_share_importers args{};
+    args.id = id;
+    args.importers = importers.empty() ? 0 : toU64(importers.data());
+    args.num = static_cast<uint32_t>(importers.size());
+    int error = call(DRM_IOCTL_VZE_SHARE_IMPORTERS, &args);
+    if (error == 0)
+        num = args.num;
+    return error;
+}
+
+int DeviceFile::revokeShare(uint64_t id, uint32_t flags, drm_vze_share_revoke& out) {
+    out = {};
+    out.id = id;
+    out.flags = flags;
+    return call(DRM_IOCTL_VZE_SHARE_REVOKE, &out);
 }
 
 // ---- queues

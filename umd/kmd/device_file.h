@@ -78,13 +78,23 @@ public:
     int gemInfo(uint32_t handle, drm_vze_gem_info& out);
     int gemMmapOffset(uint32_t handle, uint64_t& offset);
 
-    int exportDmaBuf(uint32_t handle, bool writable, UniqueFd& out);
+    int exportDmaBuf(uint32_t handle, UniqueFd& out);
     /// The kernel gives one handle per object and file; each success counts one reference to it.
     int importDmaBuf(int fd, uint32_t& handle);
 
     int createShare(drm_vze_share_create& inOut);
     int openShare(drm_vze_share_open& inOut);
     int putShare(uint64_t id);
+    /// A share descriptor: by token, or of the share that object @p view was opened from.
+    int shareFd(const drm_vze_share_token& token, UniqueFd& out);
+    int shareFdOfView(uint32_t view, UniqueFd& out);
+    /// EINVAL, EBADF: @p fd is no share descriptor.
+    int shareInfo(int fd, drm_vze_share_info& out);
+    /// Fills @p importers as far as it reaches; @p num is how many there are. ENOENT: not a share
+    /// of this process.
+    int shareImporters(uint64_t id, std::span<drm_vze_share_importer> importers, uint32_t& num);
+    /// @p flags: DRM_VZE_SHARE_REVOKE_*. ENOENT: not a share of this process.
+    int revokeShare(uint64_t id, uint32_t flags, drm_vze_share_revoke& out);
 
     /// @p priority: DRM_VZE_PRIORITY_*.
     int createQueue(uint32_t vm, uint32_t priority, uint32_t& id);

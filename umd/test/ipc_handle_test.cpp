@@ -97,4 +97,40 @@ TEST(IpcHandle, SizeAndOffsetLimits) {
     EXPECT_EQ(decodeIpcHandle(bytes, out), IpcForm::Invalid);
 }
 
+// What the kernel keeps with a share says the same as the handle.
+TEST(IpcHandle, UserData) {
+    for (IpcKind kind : {IpcKind::Object, IpcKind::Range}) {
+        for (bool cpuAccess : {false, true}) {
+            for (uint32_t offset : {0u, 1u, 4095u}) {
+                for (uint64_t size : {1ULL, 4095ULL, 4096ULL, 4097ULL, (5ULL << 32) + 1}) {
+                    IpcHandle in;
+                    in.kind = kind;
+                    in.cpuAccess = cpuAccess;
+                    in.pageOffset = offset;
+                    in.size = size;
+                    const uint64_t shareSize = (offset + size + 4095) & ~4095ULL;
+                    IpcHandle out;
+                    ASSERT_TRUE(readIpcUserData(ipcUserData(in), shareSize, out));
+                    EXPECT_EQ(out.kind, kind);
+                    EXPECT_EQ(out.cpuAccess, cpuAccess);
+                    EXPECT_EQ(out.pageOffset, offset);
+                    EXPECT_EQ(out.size, size);
+                }
+            }
+        }
+    }
+}
+
+TEST(IpcHandle, UserDataOfOthers) {
+    const IpcHandle good = sample();
+    const uint64_t data = ipcUserData(good);
+    const uint64_t size = (good.pageOffset + good.size + 4095) & ~4095ULL;
+    IpcHandle out;
+    EXPECT_FALSE(readIpcUserData(0, size, out));
+    EXPECT_FALSE(readIpcUserData(data | 1ULL << 31, size, out)) << "a bit that is not used";
+    EXPECT_FALSE(readIpcUserData(data | 1ULL << 63, size, out)) << "another kind";
+    EXPECT_FALSE(readIpcUserData(data, 4096, out)) << "no byte is left";
+    EXPECT_TRUE(readIpcUserData(data, size, out));
+}
+
 } // namespace
