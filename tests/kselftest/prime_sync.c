@@ -135,7 +135,10 @@ static int copy(FIXTURE_DATA(sync) *self, uint32_t queue, uint64_t dst, uint64_t
 	return vze_submit(self->gpu.fd, queue, &self->gpu.cs, self->done);
 }
 
-/* Ends vgem's fence, and gives the test up when vgem was faster. */
+/*
+ * Ends vgem's fence, and gives the test up when vgem was faster: what was expected while the
+ * fence was pending says nothing then.
+ */
 #define SIGNAL(fence) do {							\
 	int signal_ret = prime_vgem_signal(self->vgem, fence);			\
 										\
@@ -145,7 +148,7 @@ static int copy(FIXTURE_DATA(sync) *self, uint32_t queue, uint64_t dst, uint64_t
 } while (0)
 
 #define EXPECT_WAITS() \
-	ASSERT_EQ(-ETIME, vze_syncobj_wait(self->gpu.fd, self->done, A_WHILE))
+	EXPECT_EQ(-ETIME, vze_syncobj_wait(self->gpu.fd, self->done, A_WHILE))
 #define EXPECT_DONE() do {							\
 	ASSERT_EQ(0, vze_syncobj_wait(self->gpu.fd, self->done, VZE_WAIT_MS));	\
 	ASSERT_EQ(1, vze_syncobj_status(self->gpu.fd, self->done));		\
@@ -614,7 +617,7 @@ VZE_TEST(sync, across_devices)
  */
 VZE_TEST(sync, many_publishers)
 {
-	enum { JOBS = 300 };
+	enum { JOBS = 60 };
 	pid_t child[4];
 	unsigned int i, k;
 
