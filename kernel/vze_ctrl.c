@@ -349,7 +349,7 @@ int vze_ctrl_clear(struct vze_device *vdev, const struct vze_ctrl_range *ranges,
 	struct ctrl_command cmd;
 	int ret = 0, one;
 
-	BUILD_BUG_ON(VZE_CTRL_MAX_RANGES > VZE_HW_CTRL_ENTRIES / 2);
+	BUILD_BUG_ON(2 * ARRAY_SIZE(seqs) > VZE_HW_CTRL_ENTRIES);
 	might_sleep();
 	if (!vze_hw_enter(vdev))
 		return -ENODEV;

@@ -249,7 +249,7 @@ int vze_vram_alloc(struct vze_device *vdev, u64 size, struct list_head *blocks, 
 
 	mutex_lock(&vram->lock);
 	ret = vram_take(vram, size, blocks, num);
-	/* No better than this, with every block of its natural size, could it be otherwise. */
+	/* One block for each bit of the size is the best there is; more mean torn memory. */
 	if (READ_ONCE(vram->dirty_bytes) &&
 	    (ret == -ENOSPC || (!ret && *num > hweight64(size >> PAGE_SHIFT)))) {
 		gpu_buddy_free_list(&vram->mm, blocks, 0);

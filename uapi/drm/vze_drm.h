@@ -121,7 +121,7 @@ struct drm_vze_query_device {
 struct drm_vze_query_memory {
 	/** @vram_size: bytes of VRAM */
 	__u64 vram_size;
-	/** @vram_free: bytes that can be allocated now */
+	/** @vram_free: bytes that can be allocated now, also those that are yet to be cleared */
 	__u64 vram_free;
 	/** @vram_largest: largest contiguous free block */
 	__u64 vram_largest;
@@ -150,7 +150,11 @@ struct drm_vze_query_clock {
 #define DRM_VZE_PLACEMENT_IMPORTED	4 /* only reported: a dma-buf of another driver */
 #define DRM_VZE_PLACEMENT_SHARE		5 /* only reported: an opened share */
 
-/* struct drm_vze_gem_create.flags: the content may be kept compressed (VRAM only, a hint) */
+/*
+ * struct drm_vze_gem_create.flags: the content may be kept compressed, where the device finds
+ * that it repeats. VRAM only; a hint, which a device without VZE_HW_FEATURE_COMPRESSION does
+ * not take. Nobody can tell by the bytes: what the CPU gets to see is plain from then on.
+ */
 #define DRM_VZE_GEM_COMPRESSIBLE	(1u << 0)
 /* of the same: a dma-buf of it has no implicit fences for jobs, see below (since 1.2) */
 #define DRM_VZE_GEM_EXPLICIT		(1u << 1)
@@ -159,7 +163,7 @@ struct drm_vze_query_clock {
  * struct drm_vze_gem_create - allocate an object, filled with zeros
  *
  * Errors: -EINVAL (size 0, not a multiple of 4096, above 2^47; placement; flags),
- * -ENOMEM kernel memory, -ENOSPC VRAM is full.
+ * -ENOMEM kernel memory, -ENOSPC VRAM is full, -EIO/-ENODEV (VRAM) device lost.
  */
 struct drm_vze_gem_create {
 	/** @size: bytes */
