@@ -33,6 +33,7 @@
 #include "vze_share_user.h"
 #include "vze_trace.h"
 
+/* Everything about shares that changes; its place among locks is in vze_share_table.h. */
 DEFINE_MUTEX(vze_shares_lock);
 /* Id to share that is not over. */
 static DEFINE_XARRAY(shares);

@@ -86,7 +86,7 @@ static int take_out_all(struct vze_vm *vm, struct revoke_range *range)
 	for_revoked(vm, range_add_vma, range);
 	if (range->start >= range->end)
 		return 0;
-	/* Also when nothing is left to take out: the last attempt may not have been acknowledged. */
+	/* Also when nothing is left to take out: last time it may not have been acknowledged. */
 	vze_tlb_begin(vm->vdev, vm->asid, range->start, range->end, &window);
 	for_revoked(vm, take_out_vma, NULL);
 	ret = vze_tlb_end(vm->vdev, &window);

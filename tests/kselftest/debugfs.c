@@ -85,6 +85,40 @@ VZE_TEST(inside, files_name_what_lives)
 	EXPECT_FALSE(holds(self, "vze_vms", "0x%012llx-0x%012llx", VZE_VA, VZE_VA + SZ_2M));
 }
 
+/* Who shares what, who has opened it, and what became of it. */
+VZE_TEST(inside, shares)
+{
+	unsigned long long id = self->share.token.id;
+	struct drm_vze_share_create read_only;
+	int pid = getpid(), fd2 = vze_gpu_reopen(&self->gpu);
+	uint32_t views[3];
+	int i;
+
+	ASSERT_LE(0, fd2);
+	EXPECT_TRUE(holds(self, "vze_shares", "share %llu uid 0 pid %d (debugfs) live rw: %llu bytes",
+			  id, pid, (unsigned long long)self->share.size));
+	EXPECT_TRUE(holds(self, "vze_shares", "1 puts due, 0 views"));
+	EXPECT_FALSE(holds(self, "vze_shares", "importer"));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, vze_share_open(fd2, &self->share.token, &views[i], NULL));
+	EXPECT_TRUE(holds(self, "vze_shares", "  importer pid %d (debugfs): 3 views, %llu bytes\n",
+			  pid, 3 * (unsigned long long)self->share.size));
+	ASSERT_EQ(0, vze_share_create(self->gpu.fd, self->vram, DRM_VZE_SHARE_READONLY,
+				      &read_only));
+	EXPECT_TRUE(holds(self, "vze_shares", "share %llu uid 0 pid %d (debugfs) live r-: ",
+			  (unsigned long long)read_only.token.id, pid));
+	ASSERT_EQ(0, vze_share_put(self->gpu.fd, id));
+	EXPECT_TRUE(holds(self, "vze_shares", "share %llu uid 0 pid %d (debugfs) put rw: ", id,
+			  pid));
+	ASSERT_EQ(0, vze_gem_close(self->gpu.fd, self->vram));
+	EXPECT_TRUE(holds(self, "vze_shares", "share %llu uid 0 pid %d (debugfs) dead rw: ", id,
+			  pid));
+	EXPECT_FALSE(holds(self, "vze_shares", "share %llu ",
+			   (unsigned long long)read_only.token.id));
+	close(fd2);
+	EXPECT_FALSE(holds(self, "vze_shares", "share %llu ", id));
+}
+
 VZE_TEST(inside, parked_queue)
 {
 	struct vze_cs cs = self->gpu.cs;

@@ -248,6 +248,64 @@ VZE_TEST(permission, another_pid_namespace)
 	EXPECT_EQ(0, vze_in_child(make_pid_ns, self));
 }
 
+/* Exports from a PID namespace, and sees an importer there that it has no number for. */
+static int exporter_in_pid_ns(void *arg)
+{
+	struct other_way *way = arg;
+	struct drm_vze_share_importer importer = { .pid = 77 };
+	struct drm_vze_share_importers args;
+	struct drm_vze_share_create share;
+	int fd = vze_gpu_reopen(&way->self->gpu);
+	uint32_t handle;
+
+	REQUIRE(1, fd >= 0 && getpid() == 1);
+	REQUIRE(2, !vze_gem_create(fd, SIZE, DRM_VZE_PLACEMENT_SYSTEM, 0, &handle));
+	REQUIRE(3, !share_fill(fd, handle, SIZE, SEED));
+	REQUIRE(4, !vze_share_create(fd, handle, 0, &share));
+	*way->token = share.token;
+	REQUIRE(5, !share_tell(&way->ready) && !share_hear(&way->done));
+	REQUIRE(6, !share_importers(fd, share.token.id, &importer, 1, &args));
+	REQUIRE(7, args.num == 1 && importer.pid == 0 && importer.views == 1);
+	REQUIRE(8, importer.bytes == SIZE);
+	return 0;
+}
+
+static int make_pid_ns_of_exporter(void *arg)
+{
+	REQUIRE(100, !unshare(CLONE_NEWPID));
+	return vze_in_child(exporter_in_pid_ns, arg);
+}
+
+VZE_TEST(permission, exporter_in_a_pid_namespace)
+{
+	struct other_way way = { .self = self };
+	uint32_t handle;
+	pid_t pid;
+
+	way.token = mmap(NULL, SZ_4K, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)way.token);
+	ASSERT_EQ(0, pipe(way.ready.fds));
+	ASSERT_EQ(0, pipe(way.done.fds));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		close(way.ready.fds[0]);
+		close(way.done.fds[1]);
+		_exit(make_pid_ns_of_exporter(&way));
+	}
+	close(way.ready.fds[1]);
+	close(way.done.fds[0]);
+	if (!share_hear(&way.ready)) {
+		EXPECT_EQ(0, vze_share_open(self->gpu.fd, way.token, &handle, NULL));
+		EXPECT_EQ(-1, share_check(self->gpu.fd, handle, SIZE, SEED));
+		EXPECT_EQ(0, share_tell(&way.done));
+	}
+	EXPECT_EQ(0, vze_reap(pid));
+	close(way.done.fds[1]);
+	close(way.ready.fds[0]);
+	munmap(way.token, SZ_4K);
+}
+
 /* Every way to reach into another process is shut; the token needs none of them. */
 static int deny_tracing(void)
 {

@@ -150,6 +150,8 @@ static int importer(struct vze_gpu *parent, struct board *board, unsigned int in
 		if (ret) {
 			REQUIRE(2, ret == -ENOENT || ret == -EACCES);
 			__atomic_fetch_add(&board->missed, 1, __ATOMIC_RELAXED);
+			/* Leaves the processor to who makes the next offer. */
+			vze_sleep_ms(1);
 			continue;
 		}
 		map = vze_gem_mmap(fd, view, RANGE, PROT_READ);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "../kselftest_harness.h"
+#include "share_calls.h"
 #include "vze_test.h"
 
 FIXTURE(unplug) {
@@ -140,6 +141,64 @@ VZE_TEST(unplug, with_open_files)
 	/* The application's own memory is simply its own. */
 	vze_pattern_fill(self->mem, SZ_1M, 1);
 	EXPECT_EQ(-1, vze_pattern_check(self->mem, SZ_1M, 1));
+}
+
+/* Who waits for the end of a share is told, whatever brings it. */
+VZE_TEST(unplug, shares_end)
+{
+	struct drm_vze_share_create share;
+	uint32_t view;
+	int watch;
+
+	ASSERT_EQ(0, vze_share_create(self->gpu.fd, self->vram, 0, &share));
+	ASSERT_EQ(0, vze_share_open(self->gpu.fd, &share.token, &view, NULL));
+	watch = share_fd(self->gpu.fd, &share.token);
+	ASSERT_LE(0, watch);
+	EXPECT_EQ(0, share_events(watch, 20));
+	ASSERT_EQ(0, sysfs("unbind", self->gpu.pci));
+	EXPECT_EQ(POLLIN | POLLHUP, share_events(watch, VZE_WAIT_MS));
+	close(watch);
+}
+
+/* Shares, opens, maps and revokes until the device is gone. */
+static void *keep_revoking(void *arg)
+{
+	FIXTURE_DATA(unplug) *self = arg;
+	struct drm_vze_share_create share;
+	struct drm_vze_share_revoke revoke;
+	uint32_t view;
+	int ret;
+
+	do {
+		ret = vze_share_create(self->gpu.fd, self->data, 0, &share);
+		if (!ret)
+			ret = share_open_at(self->gpu.fd, &share.token, self->gpu.vm,
+					    VZE_VA + 4 * SZ_1G, share.size, &view);
+		if (!ret)
+			ret = share_revoke(self->gpu.fd, share.token.id,
+					   DRM_VZE_SHARE_REVOKE_UNMAP, &revoke);
+		if (!ret)
+			ret = vze_gem_close(self->gpu.fd, view);
+	} while (!ret);
+	return (void *)(long)ret;
+}
+
+VZE_TEST(unplug, with_revocations_under_way)
+{
+	pthread_t thread;
+	void *result;
+	long ret;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_revoking, self));
+	vze_sleep_ms(200);
+	ASSERT_EQ(0, sysfs("unbind", self->gpu.pci));
+	pthread_join(thread, &result);
+	ret = (long)result;
+	/* The share may have died under the call that follows its creation. */
+	EXPECT_TRUE(ret == -ENODEV || ret == -EIO || ret == -ENOENT) {
+		TH_LOG("%ld", ret);
+	}
+	expect_gone(_metadata, self);
 }
 
 static void *wait_for_word(void *arg)

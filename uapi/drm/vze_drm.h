@@ -862,8 +862,12 @@ struct drm_vze_share_importers {
  * What other drivers have mapped already of a dma-buf that was made of a view stays with them;
  * they can map no more of it. @exported says of how many views that can be true.
  *
- * Errors: -ENOENT (no such share of this file), -EINVAL (flags, pad), -EIO, -ENODEV (the
- * share is revoked, but the device did not acknowledge that views are unmapped).
+ * What an importer's process has pinned of a view's pages (O_DIRECT under way) stays pinned
+ * until that is over.
+ *
+ * Errors: -ENOENT (no such share of this file), -EINVAL (flags, pad), -EINTR (nothing was
+ * done), -EIO, -ENODEV (the share is revoked, but the device did not acknowledge that views
+ * are unmapped; the call can be repeated).
  */
 struct drm_vze_share_revoke {
 	/** @id: of the token */
