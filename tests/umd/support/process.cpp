@@ -60,6 +60,32 @@ void addCounts(const std::string& path, std::map<std::string, int64_t>& sums) {
     }
 }
 
+/* -1 without one. */
+int64_t heartbeat(const std::string& directory) {
+    std::ifstream file(directory + "/vze_state");
+    std::string key;
+    std::string value;
+    while (file >> key >> value) {
+        if (key == "heartbeat")
+            return std::strtoll(value.c_str(), nullptr, 10);
+    }
+    return -1;
+}
+
+/*
+ * The device writes its counters after each heartbeat: once it has moved twice, they count all
+ * that had ended at the call. A machine may stand still for seconds.
+ */
+bool waitForCounters(const std::string& directory) {
+    const int64_t first = heartbeat(directory);
+    for (int round = 0; first >= 0 && round < 3000; round++) {
+        if (heartbeat(directory) >= first + 2)
+            return true;
+        usleep(20000);
+    }
+    return false;
+}
+
 } // namespace
 
 uint64_t statusKilobytes(const char* key) {
@@ -95,8 +121,10 @@ std::map<std::string, int64_t> deviceCounts() {
 
 int64_t deviceCounter(const std::string& name) {
     std::map<std::string, int64_t> sums;
-    for (const std::string& directory : deviceDirectories())
+    for (const std::string& directory : deviceDirectories()) {
+        EXPECT_TRUE(waitForCounters(directory)) << directory << " has no heartbeat";
         addCounts(directory + "/vze_hw_counters", sums);
+    }
     auto found = sums.find(name);
     EXPECT_NE(found, sums.end()) << "the device has no counter " << name;
     return found == sums.end() ? -1 : found->second;
