@@ -129,8 +129,14 @@ TEST(IpcHandle, UserDataOfOthers) {
     EXPECT_FALSE(readIpcUserData(0, size, out));
     EXPECT_FALSE(readIpcUserData(data | 1ULL << 31, size, out)) << "a bit that is not used";
     EXPECT_FALSE(readIpcUserData(data | 1ULL << 63, size, out)) << "another kind";
-    EXPECT_FALSE(readIpcUserData(data, 4096, out)) << "no byte is left";
     EXPECT_TRUE(readIpcUserData(data, size, out));
+
+    // From the last byte of a page to the first of the next: in one page no byte is left.
+    IpcHandle across = good;
+    across.pageOffset = 4095;
+    across.size = 2;
+    EXPECT_FALSE(readIpcUserData(ipcUserData(across), 4096, out));
+    EXPECT_TRUE(readIpcUserData(ipcUserData(across), 8192, out));
 }
 
 } // namespace
