@@ -5,7 +5,6 @@
 #include <functional>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -16,94 +15,121 @@ using namespace vze::test;
 
 namespace {
 
-constexpr char kFailNth[] = "/proc/thread-self/fail-nth";
-
-/* A setting of the kernel's; the old value comes back with the object. */
+/* A setting of the kernel's, in debugfs or proc; the old value comes back with the object. */
 class Setting {
 public:
-    Setting(std::string path, const char* value) : path_(std::move(path)) {
-        Fd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-        char old[32] = {};
-        if (read(fd.get(), old, sizeof old - 1) > 0)
-            old_ = old;
-        set(value);
+    explicit Setting(const std::string& path)
+        : path_(path), fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+        char text[32] = {};
+        if (pread(fd_.get(), text, sizeof text - 1, 0) > 0)
+            old_ = text;
     }
-    ~Setting() { set(old_.c_str()); }
+    Setting(const std::string& path, const char* value) : Setting(path) { set(value); }
+    ~Setting() { set(old_); }
     Setting(const Setting&) = delete;
     Setting& operator=(const Setting&) = delete;
 
-private:
-    void set(const char* value) {
-        Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
-        EXPECT_EQ(static_cast<ssize_t>(std::strlen(value)),
-                  write(fd.get(), value, std::strlen(value)))
+    void set(const std::string& value) {
+        EXPECT_EQ(static_cast<ssize_t>(value.size()),
+                  pwrite(fd_.get(), value.data(), value.size(), 0))
             << path_;
     }
+    std::string get() {
+        char text[32] = {};
+        EXPECT_GT(pread(fd_.get(), text, sizeof text - 1, 0), 0) << path_;
+        return text;
+    }
+
+private:
     std::string path_;
-    std::string old_;
+    Fd fd_;
+    std::string old_ = "0";
 };
+
+/* Which allocations fail, and how much is allocated between two that are made to. */
+struct Kind {
+    const char* name;
+    unsigned step; // smaller than what is worth trying apart: bytes, or pages
+};
+constexpr Kind kKinds[] = {{"failslab", 32}, {"fail_page_alloc", 1}};
+
+std::string attribute(const Kind& kind, const char* name) {
+    return std::string("/sys/kernel/debug/") + kind.name + "/" + name;
+}
 
 class IpcFailure : public GpuTest {
 protected:
     void SetUp() override {
-        struct stat status;
-        if (stat(kFailNth, &status) || stat("/sys/kernel/debug/failslab", &status))
-            GTEST_SKIP() << "the kernel injects no failures (scripts/sanitize has one that does)";
+        for (const Kind& kind : kKinds) {
+            if (access(attribute(kind, "space").c_str(), W_OK))
+                GTEST_SKIP()
+                    << "the kernel injects no failures (scripts/sanitize has one that does)";
+        }
         GpuTest::SetUp();
-        failNth_ = Fd(open(kFailNth, O_RDWR | O_CLOEXEC));
-        ASSERT_GE(failNth_.get(), 0);
+    }
+
+    using Call = std::function<ze_result_t()>;
+    using Undo = std::function<void()>;
+
+    void failEach(const char* what, const Call& call, const Undo& undo) {
+        ASSERT_OK(call()); // whatever is made once
+        undo();
+        Setting mine("/proc/thread-self/make-it-fail", "1");
+        unsigned failed = 0;
+        for (const Kind& kind : kKinds)
+            failEach(what, kind, call, undo, failed);
+        EXPECT_GT(failed, 0u) << what;
     }
 
     /*
-     * Lets the n-th allocation that the kernel makes in the call fail, for n = 1, 2, ... until the
-     * call makes fewer. What a failed call leaves is looked at each time.
+     * Lets an allocation in the call fail when this much has been allocated, for more and more,
+     * until the call is through with less. What a failed call leaves is looked at each time.
      */
-    void failEach(const char* what, const std::function<ze_result_t()>& call,
-                  const std::function<void()>& undo) {
-        Setting slab("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-        ASSERT_OK(call()); // whatever is made once
-        undo();
+    void failEach(const char* what, const Kind& kind, const Call& call, const Undo& undo,
+                  unsigned& failed) {
+        Setting wait(attribute(kind, "ignore-gfp-wait"), "N");
+        Setting filter(attribute(kind, "task-filter"), "Y");
+        Setting quiet(attribute(kind, "verbose"), "0");
+        Setting probability(attribute(kind, "probability"), "100");
+        Setting interval(attribute(kind, "interval"), "1");
+        std::unique_ptr<Setting> highMemory, order;
+        if (std::strcmp(kind.name, "fail_page_alloc") == 0) {
+            highMemory = std::make_unique<Setting>(attribute(kind, "ignore-gfp-highmem"), "N");
+            order = std::make_unique<Setting>(attribute(kind, "min-order"), "0");
+        }
+        Setting space(attribute(kind, "space"));
+        Setting times(attribute(kind, "times"), "0");
+
         const auto counts = deviceCounts();
         const size_t descriptors = openDescriptors();
-        unsigned failed = 0, worked = 0;
-        for (int n = 1; n < 5000 && !HasFailure(); n++) {
-            arm(n);
+        unsigned reported = 0, worked = 0;
+        for (uint64_t before = 0; before < 1'000'000 && !HasFailure(); before += kind.step) {
+            space.set(std::to_string(before));
+            times.set("1");
             const ze_result_t result = call();
-            const bool injected = disarm();
+            const bool injected = std::stoi(times.get()) == 0;
+            times.set("0");
             if (result == ZE_RESULT_SUCCESS) {
                 worked++;
                 undo();
             } else {
-                failed++;
-                EXPECT_ZE(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, result) << what << ", n = " << n;
+                reported++;
+                EXPECT_ZE(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, result)
+                    << what << ", " << kind.name << " after " << before;
             }
-            EXPECT_EQ(counts, deviceCounts()) << what << ", n = " << n;
-            EXPECT_EQ(descriptors, openDescriptors()) << what << ", n = " << n;
-            ASSERT_OK(call()) << what << ", after n = " << n;
+            EXPECT_EQ(counts, deviceCounts()) << what << ", " << kind.name << " after " << before;
+            EXPECT_EQ(descriptors, openDescriptors());
+            ASSERT_OK(call()) << what << ", after the failure";
             undo();
             if (!injected) {
-                std::printf("%s: %u failures reported, %u worked around\n", what, failed, worked);
-                EXPECT_GT(failed, 0u);
+                std::printf("%s, %s: %u failures reported, %u worked around\n", what, kind.name,
+                            reported, worked);
+                failed += reported;
                 return;
             }
         }
         ADD_FAILURE() << what << ": it never got through";
     }
-
-    void arm(int n) {
-        char number[16];
-        const int length = std::snprintf(number, sizeof number, "%d", n);
-        ASSERT_EQ(length, pwrite(failNth_.get(), number, static_cast<size_t>(length), 0));
-    }
-    /* Whether the failure has happened. */
-    bool disarm() {
-        char number[16] = {};
-        EXPECT_GT(pread(failNth_.get(), number, sizeof number - 1, 0), 0);
-        EXPECT_EQ(1, pwrite(failNth_.get(), "0", 1, 0));
-        return std::atoi(number) == 0;
-    }
-
-    Fd failNth_;
 };
 
 const std::vector<bool> kMixed = {false, true, true, false, true, false, false, true};
