@@ -26,6 +26,21 @@ ze_result_t checkImmediate(ze_command_list_handle_t hCommandList, CommandList*& 
     return ZE_RESULT_SUCCESS;
 }
 
+/// A member of the descriptor that an immediate list was made with. @p argument names @p value.
+template <typename Value>
+ze_result_t getMadeWith(ze_command_list_handle_t hCommandList,
+                        Value ze_command_queue_desc_t::*member, const char* argument,
+                        Value* value) {
+    CommandList* list = nullptr;
+    const ze_result_t result = checkImmediate(hCommandList, list);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (value == nullptr)
+        return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "%s is null", argument);
+    *value = list->queueDesc().*member;
+    return ZE_RESULT_SUCCESS;
+}
+
 } // namespace
 
 extern "C" {
@@ -202,49 +217,25 @@ ze_result_t ZE_APICALL zeCommandListIsImmediate(ze_command_list_handle_t hComman
 ze_result_t ZE_APICALL
 zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
     const ApiCall call("zeCommandListImmediateGetIndex");
-    CommandList* list = nullptr;
-    const ze_result_t result = checkImmediate(hCommandListImmediate, list);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    VZE_CHECK_POINTER(pIndex);
-    *pIndex = list->queueDesc().index;
-    return ZE_RESULT_SUCCESS;
+    return getMadeWith(hCommandListImmediate, &ze_command_queue_desc_t::index, "pIndex", pIndex);
 }
 
 ze_result_t ZE_APICALL zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList,
                                                       ze_command_queue_flags_t* pFlags) {
     const ApiCall call("zeCommandListImmediateGetFlags");
-    CommandList* list = nullptr;
-    const ze_result_t result = checkImmediate(hCommandList, list);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    VZE_CHECK_POINTER(pFlags);
-    *pFlags = list->queueDesc().flags;
-    return ZE_RESULT_SUCCESS;
+    return getMadeWith(hCommandList, &ze_command_queue_desc_t::flags, "pFlags", pFlags);
 }
 
 ze_result_t ZE_APICALL zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList,
                                                      ze_command_queue_mode_t* pMode) {
     const ApiCall call("zeCommandListImmediateGetMode");
-    CommandList* list = nullptr;
-    const ze_result_t result = checkImmediate(hCommandList, list);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    VZE_CHECK_POINTER(pMode);
-    *pMode = list->queueDesc().mode;
-    return ZE_RESULT_SUCCESS;
+    return getMadeWith(hCommandList, &ze_command_queue_desc_t::mode, "pMode", pMode);
 }
 
 ze_result_t ZE_APICALL zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList,
                                                          ze_command_queue_priority_t* pPriority) {
     const ApiCall call("zeCommandListImmediateGetPriority");
-    CommandList* list = nullptr;
-    const ze_result_t result = checkImmediate(hCommandList, list);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    VZE_CHECK_POINTER(pPriority);
-    *pPriority = list->queueDesc().priority;
-    return ZE_RESULT_SUCCESS;
+    return getMadeWith(hCommandList, &ze_command_queue_desc_t::priority, "pPriority", pPriority);
 }
 
 } // extern "C"
