@@ -35,13 +35,13 @@ struct importer {
 static int import_again_and_again(void *arg)
 {
 	struct importer *importer = arg;
-	int fd = vze_gpu_reopen(importer->gpu), i;
+	int fd = vze_gpu_reopen(importer->gpu), rounds = vze_rounds(20), i;
 	void *mem = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, importer->memfd, 0);
 	uint32_t handle;
 
 	if (fd < 0 || mem == MAP_FAILED)
 		return 1;
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < rounds; i++) {
 		if (vze_userptr(fd, mem, SHARED_SIZE, 0, &handle))
 			return 2;
 		if (vze_vmpin() != SHARED_SIZE)
@@ -91,14 +91,14 @@ static void *toggle(void *arg)
 VZE_TEST(stress, access_toggled)
 {
 	struct toggler toggler = { .mem = vze_anon(SZ_64K, SZ_4K) };
-	unsigned int refused = 0, done = 0, i;
+	unsigned int refused = 0, done = 0, rounds = vze_rounds(5000), i;
 	pthread_t thread;
 	uint32_t handle;
 	int ret;
 
 	ASSERT_NE(NULL, toggler.mem);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, toggle, &toggler));
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < rounds; i++) {
 		ret = vze_userptr(self->gpu.fd, toggler.mem, SZ_64K, 0, &handle);
 		if (ret == -EFAULT) {
 			refused++;
@@ -112,7 +112,7 @@ VZE_TEST(stress, access_toggled)
 	}
 	toggler.stop = true;
 	pthread_join(thread, NULL);
-	EXPECT_EQ(5000, refused + done);
+	EXPECT_EQ(rounds, refused + done);
 	/* Read-only now, and for good. */
 	ASSERT_EQ(0, mprotect(toggler.mem, SZ_64K, PROT_READ));
 	EXPECT_EQ(-EFAULT, vze_userptr(self->gpu.fd, toggler.mem, SZ_64K, 0, &handle));

@@ -209,9 +209,9 @@ VZE_TEST(vm_mmap, refused)
 /* 65,536 objects (more than vm.max_map_count) in one VMA, unbound in one call. */
 VZE_TEST(vm_mmap, as_many_objects_as_you_like)
 {
-	enum { COUNT = 65536 };
-	struct drm_vze_bind_op *ops = calloc(COUNT, sizeof(*ops));
-	const size_t size = COUNT * SZ_4K;
+	const unsigned int count = vze_rounds(65536);
+	struct drm_vze_bind_op *ops = calloc(count, sizeof(*ops));
+	const size_t size = count * SZ_4K;
 	char *base = reserve(size);
 	unsigned int i, wrong = 0;
 	uint64_t value;
@@ -219,25 +219,25 @@ VZE_TEST(vm_mmap, as_many_objects_as_you_like)
 	ASSERT_NE(NULL, ops);
 	ASSERT_NE(NULL, base);
 	ASSERT_EQ(base, map_vm(self->gpu.fd, self->gpu.vm, base, size, PROT_READ | PROT_WRITE));
-	for (i = 0; i < COUNT; i++) {
+	for (i = 0; i < count; i++) {
 		ops[i].op = DRM_VZE_BIND_MAP;
 		ops[i].range = SZ_4K;
 		ops[i].addr = (uintptr_t)base + i * SZ_4K;
 		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
 					    &ops[i].handle));
 	}
-	ASSERT_EQ(0, vze_vm_bind(self->gpu.fd, self->gpu.vm, ops, COUNT));
-	for (i = 0; i < COUNT; i++)
+	ASSERT_EQ(0, vze_vm_bind(self->gpu.fd, self->gpu.vm, ops, count));
+	for (i = 0; i < count; i++)
 		*(volatile uint64_t *)(base + i * SZ_4K) = i + 1;
 	ASSERT_EQ(0, vze_gpu_fill(&self->gpu, (uintptr_t)base + 77 * SZ_4K, SZ_4K, 0x99));
-	for (i = 0; i < COUNT; i++)
+	for (i = 0; i < count; i++)
 		wrong += *(volatile uint64_t *)(base + i * SZ_4K) != (i == 77 ? 0x99 : i + 1);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(1, vze_count_vmas(base, size));
 	ASSERT_EQ(0, vze_unmap(self->gpu.fd, self->gpu.vm, (uintptr_t)base, size));
 	EXPECT_EQ(-SIGBUS, vze_peek(base, &value));
 	EXPECT_EQ(-SIGBUS, vze_peek(base + size - 8, &value));
-	for (i = 0; i < COUNT; i++)
+	for (i = 0; i < count; i++)
 		ASSERT_EQ(0, vze_gem_close(self->gpu.fd, ops[i].handle));
 	munmap(base, size);
 	free(ops);

@@ -118,6 +118,10 @@ int vze_become_nobody(void);
 /* Milliseconds of CLOCK_MONOTONIC. */
 uint64_t vze_now_ms(void);
 void vze_sleep_ms(unsigned int ms);
+/* Does the kernel check each of its memory accesses (KASAN and the like)? It is ten times slower. */
+bool vze_kernel_is_checked(void);
+/* How often to repeat what is wanted @rounds times: there, an eighth of it says as much. */
+unsigned int vze_rounds(unsigned int rounds);
 /* Absolute CLOCK_MONOTONIC time @ms from now, in ns. */
 int64_t vze_deadline(unsigned int ms);
 
