@@ -273,7 +273,7 @@ private:
     void recordPiece(uint64_t address, MappedPiece& piece) noexcept;
     void splitPiece(Reservation& reservation, uint64_t address);
     void erasePieces(Reservation& reservation, uint64_t begin, uint64_t end) noexcept;
-    int unbindRange(uint64_t address, uint64_t size) noexcept;
+    int unbindPieces(const Reservation& reservation, uint64_t begin, uint64_t end);
     int bindPieces(Device& device, const Reservation& reservation, uint64_t begin, uint64_t end,
                    const ze_memory_access_attribute_t* access);
 

@@ -134,7 +134,7 @@ ze_result_t Context::unreserve(const void* ptr, size_t size) {
                     "size: 0x%zx is not the 0x%llx bytes that were reserved at %p", size,
                     static_cast<unsigned long long>(it->second.size), ptr);
     if (!it->second.pieces.empty()) {
-        if (int error = unbindRange(it->first, size))
+        if (int error = unbindPieces(it->second, it->first, it->first + size))
             return failErrno(error, "VM_BIND");
         erasePieces(it->second, it->first, it->first + size);
     }
@@ -198,17 +198,25 @@ void Context::erasePieces(Reservation& reservation, uint64_t begin, uint64_t end
     reservation.pieces.erase(first, last); // may close objects whose handle is gone
 }
 
-int Context::unbindRange(uint64_t address, uint64_t size) noexcept {
-    int result = 0;
-    for (Device* device : m_devices) {
+// Unmaps [begin, end) of a reservation on every device, or on none. A device that is lost or gone
+// is not what keeps it mapped on the others.
+int Context::unbindPieces(const Reservation& reservation, uint64_t begin, uint64_t end) {
+    int lost = 0;
+    for (size_t i = 0; i < m_devices.size(); ++i) {
         drm_vze_bind_op op{};
         op.op = DRM_VZE_BIND_UNMAP;
-        op.range = size;
-        op.addr = address;
-        if (int error = device->file().bind(vmId(*device), {&op, 1}))
-            result = error;
+        op.range = end - begin;
+        op.addr = begin;
+        const int error = m_devices[i]->file().bind(vmId(*m_devices[i]), {&op, 1});
+        if (error == EIO || error == ENODEV) {
+            lost = error;
+        } else if (error != 0) {
+            for (size_t undo = 0; undo < i; ++undo)
+                bindPieces(*m_devices[undo], reservation, begin, end, nullptr);
+            return error;
+        }
     }
-    return result;
+    return lost;
 }
 
 // Maps the pieces of [begin, end) anew with an access (null: their own) on one device.
@@ -302,7 +310,7 @@ ze_result_t Context::unmap(const void* ptr, size_t size) {
     if (first == reservation.pieces.end() || first->first >= begin + size)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "nothing is mapped in [%p, +0x%zx)", ptr,
                     size);
-    if (int error = unbindRange(begin, size))
+    if (int error = unbindPieces(reservation, begin, begin + size))
         return failErrno(error, "VM_BIND");
     erasePieces(reservation, begin, begin + size);
     return ZE_RESULT_SUCCESS;
