@@ -312,6 +312,25 @@ TEST_F(VirtualMemory, UnmapOfAPart) {
     EXPECT_OK(zeVirtualMemUnmap(context_, reservation.get(), 4 * page_));
 }
 
+TEST_F(VirtualMemory, UnmapOfAHoleHasNoEffect) {
+    PhysicalMemory object(context_, device_, page_);
+    Reservation reservation(context_, 3 * page_);
+    EXPECT_OK(zeVirtualMemUnmap(context_, reservation.get(), 3 * page_));
+    ASSERT_OK(zeVirtualMemMap(context_, reservation.bytes() + page_, page_, object.get(), 0,
+                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    EXPECT_OK(list().fill(reservation.bytes() + page_, 0x32, page_));
+    EXPECT_OK(zeVirtualMemUnmap(context_, reservation.get(), page_));
+    EXPECT_OK(zeVirtualMemUnmap(context_, reservation.bytes() + 2 * page_, page_));
+    EXPECT_EQ(0x32, readBack(reservation.bytes() + page_, 1)[0]);
+    EXPECT_EQ(0x32, readBack(reservation.bytes() + 2 * page_ - 1, 1)[0]);
+    for (int times = 0; times < 2; times++)
+        EXPECT_OK(zeVirtualMemUnmap(context_, reservation.bytes() + page_, page_));
+    expectDeviceFaults(reservation.bytes() + page_, false);
+    // A range that no reservation holds is another matter.
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+              zeVirtualMemUnmap(context_, reservation.bytes() + 2 * page_, 2 * page_));
+}
+
 TEST_F(VirtualMemory, FreeingAReservationUnmapsIt) {
     PhysicalMemory object(context_, device_, 2 * page_);
     void* pointer = nullptr;

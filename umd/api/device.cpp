@@ -218,7 +218,13 @@ ze_result_t ZE_APICALL zeDeviceGetImageProperties(ze_device_handle_t hDevice,
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
     VZE_CHECK_POINTER(pImageProperties);
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the device has no images");
+    // A limit of 0 says that this kind of image is not supported.
+    const ze_structure_type_t stype = pImageProperties->stype;
+    void* const next = pImageProperties->pNext;
+    *pImageProperties = {};
+    pImageProperties->stype = stype;
+    pImageProperties->pNext = next;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t ZE_APICALL zeDeviceGetExternalMemoryProperties(

@@ -307,9 +307,10 @@ ze_result_t Context::unmap(const void* ptr, size_t size) {
     splitPiece(reservation, begin);
     splitPiece(reservation, begin + size);
     auto first = reservation.pieces.lower_bound(begin);
-    if (first == reservation.pieces.end() || first->first >= begin + size)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "nothing is mapped in [%p, +0x%zx)", ptr,
-                    size);
+    if (first == reservation.pieces.end() || first->first >= begin + size) {
+        log(LogLevel::Info, "%s: nothing is mapped in [%p, +0x%zx)", ApiCall::current(), ptr, size);
+        return ZE_RESULT_SUCCESS; // like holes beside mapped parts
+    }
     if (int error = unbindPieces(reservation, begin, begin + size))
         return failErrno(error, "VM_BIND");
     erasePieces(reservation, begin, begin + size);
