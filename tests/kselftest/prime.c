@@ -193,14 +193,14 @@ VZE_TEST(prime, errors)
 
 VZE_TEST(prime, again_and_again)
 {
-	int fd2 = vze_gpu_reopen(&self->gpu), buf, fds, i;
+	int fd2 = vze_gpu_reopen(&self->gpu), buf, fds, rounds = vze_rounds(10000), i;
 	unsigned long long objects;
 	uint32_t handle;
 
 	ASSERT_LE(0, fd2);
 	objects = vze_figure(&self->gpu, "vze_counts", "objects");
 	fds = prime_count_fds();
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < rounds; i++) {
 		buf = prime_export(self->gpu.fd, self->handle, DRM_CLOEXEC | DRM_RDWR);
 		ASSERT_LE(0, buf);
 		ASSERT_EQ(0, prime_import(fd2, buf, &handle));

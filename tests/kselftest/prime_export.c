@@ -99,7 +99,7 @@ VZE_TEST(export, into_vgem)
 
 VZE_TEST(export, vgem_again_and_again)
 {
-	int vgem = prime_vgem_open(), fds, i;
+	int vgem = prime_vgem_open(), fds, rounds = vze_rounds(2000), i;
 	unsigned long long objects;
 	uint32_t handle;
 
@@ -108,7 +108,7 @@ VZE_TEST(export, vgem_again_and_again)
 	ASSERT_LE(0, vgem);
 	objects = vze_figure(&self->gpu, "vze_counts", "objects");
 	fds = prime_count_fds();
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < rounds; i++) {
 		int buf = prime_export(self->gpu.fd, self->system, DRM_CLOEXEC | DRM_RDWR);
 
 		ASSERT_LE(0, buf);

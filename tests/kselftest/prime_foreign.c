@@ -219,13 +219,13 @@ VZE_TEST(foreign, one_handle)
 VZE_TEST(foreign, again_and_again)
 {
 	unsigned long long objects;
-	int i, fds, copy;
+	int rounds = vze_rounds(10000), i, fds, copy;
 
 	ASSERT_EQ(0, prime_import(self->gpu.fd, self->buf, &self->handle));
 	ASSERT_EQ(0, vze_gem_close(self->gpu.fd, self->handle));
 	objects = vze_figure(&self->gpu, "vze_counts", "objects");
 	fds = prime_count_fds();
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < rounds; i++) {
 		uint32_t handle;
 
 		copy = fcntl(self->buf, F_DUPFD_CLOEXEC, 0);

@@ -354,11 +354,11 @@ VZE_TEST(share, opened_and_closed_again_and_again)
 {
 	struct drm_vze_share_token bad = self->share.token;
 	uint32_t handle, kept;
-	int fds = count_fds(), i;
+	int fds = count_fds(), rounds = vze_rounds(10000), i;
 
 	bad.secret[3] ^= 1;
 	ASSERT_EQ(0, vze_share_open(self->gpu.fd, &self->share.token, &kept, NULL));
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < rounds; i++) {
 		ASSERT_EQ(0, vze_share_open(self->gpu.fd, &self->share.token, &handle, NULL));
 		ASSERT_EQ(-ENOENT, vze_share_open(self->gpu.fd, &bad, &handle, NULL));
 		ASSERT_EQ(0, vze_gem_close(self->gpu.fd, handle));
