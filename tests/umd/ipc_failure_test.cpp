@@ -15,35 +15,45 @@ using namespace vze::test;
 
 namespace {
 
-/* A setting of the kernel's, in debugfs or proc; the old value comes back with the object. */
+/* A setting of the kernel's in debugfs; the old value comes back with the object. */
 class Setting {
 public:
-    explicit Setting(const std::string& path)
-        : path_(path), fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
-        char text[32] = {};
-        if (pread(fd_.get(), text, sizeof text - 1, 0) > 0)
-            old_ = text;
+    Setting(std::string path, const char* value) : path_(std::move(path)), old_(get()) {
+        set(value);
     }
-    Setting(const std::string& path, const char* value) : Setting(path) { set(value); }
     ~Setting() { set(old_); }
     Setting(const Setting&) = delete;
     Setting& operator=(const Setting&) = delete;
 
+    // These files have no position: each value is a file of its own to read and to write.
     void set(const std::string& value) {
-        EXPECT_EQ(static_cast<ssize_t>(value.size()),
-                  pwrite(fd_.get(), value.data(), value.size(), 0))
+        Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+        EXPECT_EQ(static_cast<ssize_t>(value.size()), write(fd.get(), value.data(), value.size()))
             << path_;
     }
     std::string get() {
+        Fd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
         char text[32] = {};
-        EXPECT_GT(pread(fd_.get(), text, sizeof text - 1, 0), 0) << path_;
+        EXPECT_GT(read(fd.get(), text, sizeof text - 1), 0) << path_;
         return text;
     }
 
 private:
     std::string path_;
+    std::string old_;
+};
+
+/* Whether allocations of this thread fail. Kept open: turning it off must not allocate. */
+class MakeItFail {
+public:
+    MakeItFail() : fd_(open("/proc/thread-self/make-it-fail", O_WRONLY | O_CLOEXEC)) {}
+    ~MakeItFail() { set(false); }
+    MakeItFail(const MakeItFail&) = delete;
+    MakeItFail& operator=(const MakeItFail&) = delete;
+    void set(bool on) { EXPECT_EQ(1, write(fd_.get(), on ? "1" : "0", 1)); }
+
+private:
     Fd fd_;
-    std::string old_ = "0";
 };
 
 /* Which allocations fail, and how much is allocated between two that are made to. */
@@ -74,7 +84,6 @@ protected:
     void failEach(const char* what, const Call& call, const Undo& undo) {
         ASSERT_OK(call()); // whatever is made once
         undo();
-        Setting mine("/proc/thread-self/make-it-fail", "1");
         unsigned failed = 0;
         for (const Kind& kind : kKinds)
             failEach(what, kind, call, undo, failed);
@@ -97,8 +106,9 @@ protected:
             highMemory = std::make_unique<Setting>(attribute(kind, "ignore-gfp-highmem"), "N");
             order = std::make_unique<Setting>(attribute(kind, "min-order"), "0");
         }
-        Setting space(attribute(kind, "space"));
+        Setting space(attribute(kind, "space"), "0");
         Setting times(attribute(kind, "times"), "0");
+        MakeItFail thisThread;
 
         const auto counts = deviceCounts();
         const size_t descriptors = openDescriptors();
@@ -106,7 +116,9 @@ protected:
         for (uint64_t before = 0; before < 1'000'000 && !HasFailure(); before += kind.step) {
             space.set(std::to_string(before));
             times.set("1");
+            thisThread.set(true);
             const ze_result_t result = call();
+            thisThread.set(false);
             const bool injected = std::stoi(times.get()) == 0;
             times.set("0");
             if (result == ZE_RESULT_SUCCESS) {
