@@ -15,12 +15,17 @@ import time
 import tty
 
 import children
+import leftovers
 import machine
 from hotplug import Hotplug
 import snapshot
 from qmp import Qmp
 from status import DEVICE_DIED, GUEST_PANIC, QEMU_DIED, SETUP, TIMEOUT, VmFailure
 
+# Where the guest's memory is, if there is room.
+RAM_FOLDER = "/dev/shm"
+# A start that takes longer than this, in seconds, is mentioned.
+PATIENCE = 10
 # The guest ends the program itself at the time limit, which keeps the kernel log; QEMU is ended this much later.
 GRACE = 60
 
@@ -53,7 +58,9 @@ class Session:
         self.control = b""
 
     def __enter__(self):
-        self.directory = tempfile.mkdtemp(prefix="vze-vm-")
+        leftovers.remove([RAM_FOLDER, self.cache])
+        self.directory = tempfile.mkdtemp(prefix=leftovers.PREFIX)
+        self.claim = leftovers.claim(self.directory)
         self.run = os.path.join(self.directory, "files", "run")
         os.makedirs(self.run)
         self.ram_file = os.path.join(self._ram_folder(), os.path.basename(self.directory) + ".ram")
@@ -72,11 +79,12 @@ class Session:
             if os.path.exists(path):
                 os.unlink(path)
         shutil.rmtree(self.directory, ignore_errors=True)
+        os.close(self.claim)
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
     def _ram_folder(self):
-        for folder in ("/dev/shm", self.cache):
+        for folder in (RAM_FOLDER, self.cache):
             free = os.statvfs(folder)
             if free.f_bavail * free.f_frsize >= self.options.mem + (64 << 20):
                 return folder
@@ -213,7 +221,9 @@ class Session:
 
     def watch(self):
         """Passes output on until QEMU ends; raises VmFailure for whatever is not an orderly end."""
-        start_limit = time.monotonic() + machine.START_LIMIT
+        start = time.monotonic()
+        start_limit = start + machine.START_LIMIT
+        mention = start + PATIENCE
         limit = None  # known once the program runs
         selector = selectors.DefaultSelector()
         for name, endpoint in self.channels.items():
@@ -264,6 +274,9 @@ class Session:
             if start_limit and os.path.exists(os.path.join(self.run, "running")):
                 start_limit = None
                 limit = None if self.options.interactive else now + self.options.timeout + GRACE
+            if start_limit and mention and now > mention:
+                mention = None
+                say("the guest is still starting; it has %d s" % machine.START_LIMIT)
             if start_limit and now > start_limit:
                 raise VmFailure(SETUP, "the guest did not come up in %d s\n%s"
                                 % (machine.START_LIMIT, self._console_tail()))
