@@ -41,6 +41,18 @@ bool isSelected(size_t index) {
     return false;
 }
 
+// Why no device could be opened although none failed.
+ze_result_t noDevice(size_t found, bool denied) {
+    if (found != 0)
+        return fail(ZE_RESULT_ERROR_UNINITIALIZED,
+                    "ZE_AFFINITY_MASK=%s selects none of %zu device(s)", getenv("ZE_AFFINITY_MASK"),
+                    found);
+    if (denied)
+        return fail(ZE_RESULT_ERROR_UNINITIALIZED,
+                    "this user may not open the render node of any vze device");
+    return fail(ZE_RESULT_ERROR_UNINITIALIZED, "there is no vze device");
+}
+
 } // namespace
 
 Driver* Driver::instance() noexcept {
@@ -60,7 +72,8 @@ ze_result_t Driver::init() {
 
 ze_result_t Driver::open(std::unique_ptr<Driver>& out) {
     std::unique_ptr<Driver> driver(new Driver(isSet("VZE_STRICT_OVERLAP")));
-    const std::vector<kmd::NodeInfo> nodes = kmd::DeviceFile::enumerate();
+    bool denied = false;
+    const std::vector<kmd::NodeInfo> nodes = kmd::DeviceFile::enumerate(denied);
     ze_result_t result = ZE_RESULT_SUCCESS;
     for (size_t i = 0; i < nodes.size(); ++i) {
         if (!isSelected(i))
@@ -86,7 +99,7 @@ ze_result_t Driver::open(std::unique_ptr<Driver>& out) {
     }
     if (driver->m_devices.empty()) {
         if (result == ZE_RESULT_SUCCESS)
-            result = fail(ZE_RESULT_ERROR_UNINITIALIZED, "there is no vze device");
+            result = noDevice(nodes.size(), denied);
         return result;
     }
     out = std::move(driver);

@@ -64,6 +64,14 @@ int readVersion(int fd, drm_version& version, std::string& name) {
     return error;
 }
 
+// The driver of a render node that cannot be opened, as sysfs names it.
+std::string driverOfNode(const std::string& node) {
+    std::error_code error;
+    const std::filesystem::path link =
+        std::filesystem::read_symlink("/sys/class/drm/" + node + "/device/driver", error);
+    return link.filename().string();
+}
+
 } // namespace
 
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
@@ -84,8 +92,9 @@ void UniqueFd::reset() noexcept {
     m_fd = -1;
 }
 
-std::vector<NodeInfo> DeviceFile::enumerate() {
+std::vector<NodeInfo> DeviceFile::enumerate(bool& denied) {
     constexpr int kFirstRenderMinor = 128;
+    denied = false;
     std::vector<std::pair<int, NodeInfo>> found;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/dri", error)) {
@@ -99,7 +108,11 @@ std::vector<NodeInfo> DeviceFile::enumerate() {
             continue;
         UniqueFd fd(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
         if (!fd) {
-            log(LogLevel::Info, "%s: %s", entry.path().c_str(), strerror(errno));
+            const int reason = errno;
+            const bool ours = driverOfNode(name) == VZE_DRIVER_NAME;
+            log(ours ? LogLevel::Error : LogLevel::Info, "%s: %s", entry.path().c_str(),
+                strerror(reason));
+            denied = denied || ours;
             continue;
         }
         drm_version version;

@@ -43,8 +43,8 @@ private:
 class DeviceFile {
 public:
     /// Render nodes whose driver is vze, in the order of their numbers. Their version is not
-    /// checked.
-    static std::vector<NodeInfo> enumerate();
+    /// checked. @p denied: there are some that this process may not open.
+    static std::vector<NodeInfo> enumerate(bool& denied);
 
     /// Opens a node and checks the interface version (EPROTO on mismatch, with a log line that
     /// names both versions).
