@@ -159,7 +159,7 @@ TEST_F(IpcLarge, Objects) {
 
 /* As many objects as a process can have mappings, in system memory: the VRAM need not hold them. */
 TEST_F(IpcLarge, RangeOf65536Objects) {
-    constexpr size_t kObjects = 65536;
+    const size_t kObjects = roundsHere(65536);
     const uint64_t objectSize = kPage;
     if (availableMemory() < 2 * kObjects * objectSize + kGiB / 2)
         GTEST_SKIP() << "the machine has not enough memory for 65,536 pages and their tables";
@@ -174,7 +174,7 @@ TEST_F(IpcLarge, RangeOf65536Objects) {
         for (size_t i = 0; i < kObjects; i++) {
             ASSERT_OK(zePhysicalMemCreate(one_, nullptr, &desc, &objects[i]));
             // In an order in which no two neighbours follow each other.
-            const size_t at = i * 32771 % kObjects;
+            const size_t at = i * 32771 % kObjects; // a power of two
             ASSERT_OK(zeVirtualMemMap(one_, reservation.bytes() + at * objectSize, objectSize,
                                       objects[i], 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
             std::memcpy(reservation.bytes() + at * objectSize, &at, sizeof at);

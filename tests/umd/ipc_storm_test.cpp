@@ -68,7 +68,7 @@ TEST_F(IpcStorm, OneHandleOpenedAndClosed) {
     Seams range(context_, device_, list(), {false, true, true, false});
     ze_ipc_mem_handle_t ofRange{};
     ASSERT_OK(getRange(context_, range.bytes(), range.size(), &ofRange));
-    const uint64_t cycles = setting("VZE_TEST_CYCLES", 6000);
+    const uint64_t cycles = setting("VZE_TEST_CYCLES", roundsHere(6000));
     const ze_ipc_mem_handle_t handles[] = {handle, ofRange,
                                            handleOfDescriptor(descriptorIn(handle)),
                                            handleOfDescriptor(descriptorIn(ofRange))};
@@ -97,7 +97,7 @@ TEST_F(IpcStorm, FailingOpens) {
     wrongSecret.data[30] = static_cast<char>(wrongSecret.data[30] ^ 1);
     wrongSize.data[41] = static_cast<char>(wrongSize.data[41] ^ 0x20);
     Fd file(memfd_create("file", MFD_CLOEXEC));
-    expectConstant(setting("VZE_TEST_CYCLES", 6000) / 5, [&] {
+    expectConstant(setting("VZE_TEST_CYCLES", roundsHere(6000)) / 5, [&] {
         void* opened = nullptr;
         for (const auto& bad :
              {wrongSecret, wrongSize, over, handleOfDescriptor(file.get()), handleOfDescriptor(-1)})
@@ -108,7 +108,7 @@ TEST_F(IpcStorm, FailingOpens) {
 }
 
 TEST_F(IpcStorm, DifferentHandles) {
-    expectConstant(setting("VZE_TEST_CYCLES", 6000) / 10, [&] {
+    expectConstant(setting("VZE_TEST_CYCLES", roundsHere(6000)) / 10, [&] {
         Buffer buffer = Buffer::host(context_, kPage);
         ze_ipc_mem_handle_t handle{};
         ASSERT_OK(zeMemGetIpcHandle(context_, buffer.get(), &handle));

@@ -22,6 +22,10 @@ inline uint64_t pinnedBytes() {
 /** Number of open file descriptors of this process. */
 size_t openDescriptors();
 
+/** How often to repeat what is wanted @p rounds times: an eighth of it on a kernel that checks each
+ * of its memory accesses (scripts/sanitize), which is ten times slower. */
+size_t roundsHere(size_t rounds);
+
 /** Sum of debugfs vze_counts over all vze devices; empty when debugfs has none. */
 std::map<std::string, int64_t> deviceCounts();
 
