@@ -71,15 +71,20 @@ void Context::giveAddresses(AllocationType type, uint64_t address, uint64_t size
 
 // The host arena shows the CPU what the first device's address space maps, for reading and writing.
 // Memory that needs another view gets a mapping of its own over its range, and the arena its view
-// back later.
+// back later. What a dma-buf is made of is for its exporter to show.
 bool Context::hasOwnCpuView(const Allocation& allocation) const noexcept {
-    return isReadOnlyForCpu(allocation) ||
-           (allocation.type == AllocationType::IpcHost && allocation.device != m_devices.front());
+    if (allocation.type == AllocationType::IpcHost)
+        return allocation.readOnly || allocation.device != m_devices.front();
+    return allocation.type == AllocationType::Host && allocation.external;
 }
 
 int Context::makeCpuView(const Allocation& allocation) noexcept {
     Device& device =
         allocation.type == AllocationType::IpcHost ? *allocation.device : *m_devices.front();
+    if (allocation.external && allocation.type == AllocationType::Host)
+        return device.file().mmapGem(allocation.gem[positionOf(device)],
+                                     reinterpret_cast<void*>(allocation.base), allocation.size,
+                                     !isReadOnlyForCpu(allocation));
     return device.file().mmapVm(vmId(device), reinterpret_cast<void*>(allocation.base),
                                 allocation.size, !isReadOnlyForCpu(allocation));
 }

@@ -245,11 +245,15 @@ int DeviceFile::bind(uint32_t vm, std::span<const drm_vze_bind_op> ops,
 }
 
 int DeviceFile::mmapVm(uint32_t vm, void* address, uint64_t size, bool writable) {
+    return mmapFixed(address, size, writable, DRM_VZE_VM_MMAP_OFFSET(vm, toU64(address)));
+}
+
+int DeviceFile::mmapFixed(void* address, uint64_t size, bool writable, uint64_t offset) {
     if (m_forkGeneration != forkGeneration.load(std::memory_order_relaxed))
         return EPERM;
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    const auto offset = static_cast<off_t>(DRM_VZE_VM_MMAP_OFFSET(vm, toU64(address)));
-    void* mapped = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, m_fd.get(), offset);
+    void* mapped = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, m_fd.get(),
+                        static_cast<off_t>(offset));
     return mapped == MAP_FAILED ? errno : 0;
 }
 
@@ -306,13 +310,12 @@ int DeviceFile::gemInfo(uint32_t handle, drm_vze_gem_info& out) {
     return call(DRM_IOCTL_VZE_GEM_INFO, &out);
 }
 
-int DeviceFile::gemMmapOffset(uint32_t handle, uint64_t& offset) {
+int DeviceFile::mmapGem(uint32_t handle, void* address, uint64_t size, bool writable) {
     drm_vze_gem_mmap_offset args{};
     args.handle = handle;
-    int error = call(DRM_IOCTL_VZE_GEM_MMAP_OFFSET, &args);
-    if (error == 0)
-        offset = args.offset;
-    return error;
+    if (int error = call(DRM_IOCTL_VZE_GEM_MMAP_OFFSET, &args))
+        return error;
+    return mmapFixed(address, size, writable, args.offset);
 }
 
 int DeviceFile::exportDmaBuf(uint32_t handle, UniqueFd& out) {

@@ -76,7 +76,6 @@ public:
     /// n-th.
     void closeGem(uint32_t handle);
     int gemInfo(uint32_t handle, drm_vze_gem_info& out);
-    int gemMmapOffset(uint32_t handle, uint64_t& offset);
 
     int exportDmaBuf(uint32_t handle, UniqueFd& out);
     /// The kernel gives one handle per object and file; each success counts one reference to it.
@@ -117,6 +116,8 @@ public:
     /// CPU mapping of [address, address + size) that shows what VM @p vm maps there; replaces
     /// whatever the process has there (MAP_FIXED).
     int mmapVm(uint32_t vm, void* address, uint64_t size, bool writable = true);
+    /// The same of an object's own memory, which may be another driver's.
+    int mmapGem(uint32_t handle, void* address, uint64_t size, bool writable);
 
     int fd() const noexcept { return m_fd.get(); }
     const std::string& path() const noexcept { return m_path; }
@@ -124,6 +125,7 @@ public:
 private:
     DeviceFile(UniqueFd fd, std::string path);
     int call(unsigned long request, void* argument);
+    int mmapFixed(void* address, uint64_t size, bool writable, uint64_t offset);
 
     UniqueFd m_fd;
     std::string m_path;
