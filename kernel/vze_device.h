@@ -116,6 +116,10 @@ struct vze_device {
 	struct vze_counts counts;
 	/** @vram: the VRAM allocator, owned by vze_vram.c */
 	struct vze_vram *vram;
+	/** @vram_objects_lock: protects @vram_objects */
+	spinlock_t vram_objects_lock;
+	/** @vram_objects: objects in VRAM, for debugfs; owned by vze_gem_vram.c */
+	struct list_head vram_objects;
 	/** @kernel_as: address space 0, owned by vze_vm.c */
 	struct vze_kernel_as *kernel_as;
 

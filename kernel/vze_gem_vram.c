@@ -29,7 +29,7 @@ struct vze_gem_vram {
 	struct vze_gem base;
 	/** @list: the allocator's blocks */
 	struct list_head list;
-	/** @link: in vram_objects */
+	/** @link: in vze_device.vram_objects */
 	struct list_head link;
 	/** @num: number of @blocks */
 	u32 num;
@@ -38,10 +38,6 @@ struct vze_gem_vram {
 	/** @single: @blocks of an object in one piece */
 	struct vze_vram_block single;
 };
-
-/* All objects in VRAM, for debugfs. */
-static LIST_HEAD(vram_objects);
-static DEFINE_SPINLOCK(vram_objects_lock);
 
 static struct vze_gem_vram *to_vze_gem_vram(struct vze_gem *bo)
 {
@@ -74,16 +70,17 @@ static void vram_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *ru
 static void vram_release(struct vze_gem *bo)
 {
 	struct vze_gem_vram *vram = to_vze_gem_vram(bo);
+	struct vze_device *vdev = vze_gem_device(bo);
 
 	if (!list_empty(&vram->link)) {
-		spin_lock(&vram_objects_lock);
+		spin_lock(&vdev->vram_objects_lock);
 		list_del(&vram->link);
-		spin_unlock(&vram_objects_lock);
+		spin_unlock(&vdev->vram_objects_lock);
 	}
 	if (vram->blocks != &vram->single)
 		kvfree(vram->blocks);
 	if (!list_empty(&vram->list))
-		vze_vram_free(vze_gem_device(bo), bo->base.size, &vram->list);
+		vze_vram_free(vdev, bo->base.size, &vram->list);
 }
 
 static const struct vze_gem_ops vram_ops = {
@@ -163,9 +160,9 @@ struct vze_gem *vze_gem_vram_create(struct vze_device *vdev, u64 size, u32 flags
 	}
 	vram->base.segments = vram->num;
 
-	spin_lock(&vram_objects_lock);
-	list_add_tail(&vram->link, &vram_objects);
-	spin_unlock(&vram_objects_lock);
+	spin_lock(&vdev->vram_objects_lock);
+	list_add_tail(&vram->link, &vdev->vram_objects);
+	spin_unlock(&vdev->vram_objects_lock);
 	return &vram->base;
 }
 
@@ -214,10 +211,8 @@ void vze_gem_vram_show(struct seq_file *m, struct vze_device *vdev)
 	struct vze_gem_vram *vram;
 	u32 i;
 
-	spin_lock(&vram_objects_lock);
-	list_for_each_entry(vram, &vram_objects, link) {
-		if (vze_gem_device(&vram->base) != vdev)
-			continue;
+	spin_lock(&vdev->vram_objects_lock);
+	list_for_each_entry(vram, &vdev->vram_objects, link) {
 		for (i = 0; i < vram->num; i++) {
 			u64 end = i + 1 < vram->num ? vram->blocks[i + 1].first :
 						      vram->base.base.size;
@@ -227,5 +222,5 @@ void vze_gem_vram_show(struct seq_file *m, struct vze_device *vdev)
 				   vram->base.base.size);
 		}
 	}
-	spin_unlock(&vram_objects_lock);
+	spin_unlock(&vdev->vram_objects_lock);
 }

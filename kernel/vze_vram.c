@@ -193,6 +193,8 @@ int vze_vram_init(struct vze_device *vdev)
 	mutex_init(&vram->lock);
 	spin_lock_init(&vram->dirty_lock);
 	INIT_LIST_HEAD(&vram->dirty);
+	spin_lock_init(&vdev->vram_objects_lock);
+	INIT_LIST_HEAD(&vdev->vram_objects);
 	INIT_DELAYED_WORK(&vram->clear_work, clear_work);
 	vram->exposed = kvcalloc(BITS_TO_LONGS(size >> PAGE_SHIFT), sizeof(long), GFP_KERNEL);
 	if (!vram->exposed)
