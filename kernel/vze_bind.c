@@ -14,6 +14,10 @@
  * The tree thus shows what all accepted binds lead to, so that each is checked against
  * the state that it will find. A synchronous bind first waits for pending ones in its
  * range, which keeps the page tables in the same order.
+ *
+ * A deferred bind only unmaps and may take as long as it likes. It is committed when the
+ * fences are over that it waits for, and what was to be mapped in its range before; nobody
+ * but who maps something in its range comes after it. See vze_bind_defer.c.
  */
 
 #include <linux/overflow.h>
@@ -54,7 +58,7 @@ void vze_bind_free(struct vze_bind *bind)
 		kvfree(bind->ranges);
 	if (bind->ops != &bind->single)
 		kvfree(bind->ops);
-	kfree(bind->waits);
+	kvfree(bind->waits);
 	kfree(bind);
 }
 
@@ -118,6 +122,19 @@ static int bind_lock(struct vze_bind *bind, bool async)
 }
 
 /**
+ * vze_bind_count() - the mappings come and go
+ * @bind: prepared bind; vze_pt.lock is held
+ */
+void vze_bind_count(struct vze_bind *bind)
+{
+	struct vze_vm *vm = bind->vm;
+
+	lockdep_assert_held(&vm->pt.lock);
+	vm->num_vmas += bind->vmas;
+	atomic64_add(bind->vmas, &vm->vdev->counts.vmas);
+}
+
+/**
  * vze_bind_write() - write the page tables
  * @bind: prepared bind; vze_pt.lock is held
  *
@@ -128,8 +145,9 @@ int vze_bind_write(struct vze_bind *bind)
 	struct vze_vm *vm = bind->vm;
 
 	lockdep_assert_held(&vm->pt.lock);
-	vm->num_vmas += bind->vmas;
-	atomic64_add(bind->vmas, &vm->vdev->counts.vmas);
+	/* Counted when it was submitted: others may remove what it left before that. */
+	if (!bind->deferred)
+		vze_bind_count(bind);
 	return vze_pt_commit(&vm->pt, &bind->update, bind->ranges, bind->num_ranges);
 }
 
@@ -207,6 +225,7 @@ struct vze_bind *vze_bind_prepare_map(struct vze_vm *vm, struct vze_gem *bo, u64
 	bind->single.addr = addr;
 	bind->single.range = bo->base.size;
 	bind->num_ops = 1;
+	bind->maps = true;
 	ret = op_check(&bind->single);
 	if (ret)
 		goto err_free;
@@ -232,7 +251,7 @@ static int bind_copy_ops(struct vze_bind *bind, u64 uptr, u32 num)
 	const struct drm_vze_bind_op __user *user = u64_to_user_ptr(uptr);
 	u32 i;
 
-	if (!num || num > DRM_VZE_MAX_BIND_OPS)
+	if (num > DRM_VZE_MAX_BIND_OPS)
 		return -EINVAL;
 	if (num > 1) {
 		bind->ops = kvmalloc_array(num, sizeof(*bind->ops), GFP_KERNEL_ACCOUNT);
@@ -253,8 +272,9 @@ static int bind_copy_ops(struct vze_bind *bind, u64 uptr, u32 num)
 			return ret;
 		bind->start = min(bind->start, op->addr);
 		bind->end = max(bind->end, op->addr + op->range);
+		bind->maps |= op->op != DRM_VZE_BIND_UNMAP;
 	}
-	return 0;
+	return bind->deferred && bind->maps ? -EINVAL : 0;
 }
 
 static int bind_run(struct vze_bind *bind, struct drm_file *file, bool async)
@@ -276,6 +296,8 @@ static int bind_run(struct vze_bind *bind, struct drm_file *file, bool async)
 		return ret;
 	}
 
+	if (async)
+		ret = vze_bind_prepare_waits(bind);
 	for (i = 0; !ret && i < bind->num_ops; i++)
 		ret = vze_bind_prepare_op(bind, file, &bind->ops[i]);
 	vze_bind_prepared(bind);
@@ -304,6 +326,28 @@ static int bind_run(struct vze_bind *bind, struct drm_file *file, bool async)
 	return ret;
 }
 
+/* A call without operations: to wait, and to signal. */
+static int bind_syncs_only(const struct drm_vze_vm_bind *args, struct drm_file *file)
+{
+	struct dma_fence *done;
+	struct vze_syncs syncs;
+	int ret;
+
+	if (args->flags || !args->num_syncs)
+		return -EINVAL;
+	ret = vze_syncs_parse(file, args->syncs, args->num_syncs, &syncs);
+	if (ret)
+		return ret;
+	ret = vze_syncs_wait(&syncs);
+	if (!ret) {
+		done = dma_fence_get_stub();
+		vze_syncs_signal(&syncs, done);
+		dma_fence_put(done);
+	}
+	vze_syncs_cleanup(&syncs);
+	return ret;
+}
+
 /**
  * vze_vm_bind_ioctl() - DRM_IOCTL_VZE_VM_BIND
  * @drm: device
@@ -317,23 +361,29 @@ int vze_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	struct vze_vm *vm;
 	int ret;
 
-	if (args->flags & ~DRM_VZE_VM_BIND_ASYNC)
+	if (args->flags && args->flags != DRM_VZE_VM_BIND_ASYNC &&
+	    args->flags != DRM_VZE_VM_BIND_DEFER)
 		return -EINVAL;
 	vm = vze_vm_lookup(to_vze_file(file), args->vm_id);
 	if (!vm)
 		return -ENOENT;
+	if (!args->num_ops) {
+		ret = bind_syncs_only(args, file);
+		goto out;
+	}
 	bind = bind_alloc(vm);
 	if (!bind) {
 		ret = -ENOMEM;
 		goto out;
 	}
+	bind->deferred = args->flags == DRM_VZE_VM_BIND_DEFER;
 	ret = bind_copy_ops(bind, args->ops, args->num_ops);
 	if (!ret)
 		ret = vze_syncs_parse(file, args->syncs, args->num_syncs, &bind->syncs);
 	if (ret)
 		vze_bind_free(bind);
 	else
-		ret = bind_run(bind, file, args->flags & DRM_VZE_VM_BIND_ASYNC);
+		ret = bind_run(bind, file, args->flags);
 out:
 	vze_vm_put(vm);
 	return ret;

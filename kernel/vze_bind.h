@@ -8,6 +8,7 @@ struct drm_device;
 struct drm_file;
 struct drm_gpuva_op;
 struct list_head;
+struct seq_file;
 struct vze_bind;
 struct vze_gem;
 struct vze_vm;
@@ -24,6 +25,7 @@ int vze_bind_step_map(struct drm_gpuva_op *op, void *priv);
 int vze_bind_step_remap(struct drm_gpuva_op *op, void *priv);
 int vze_bind_step_unmap(struct drm_gpuva_op *op, void *priv);
 
+void vze_bind_show_deferred(struct seq_file *m, struct vze_vm *vm);
 void vze_bind_abandon(struct vze_vm *vm, struct list_head *vmas);
 int vze_bind_module_init(void);
 void vze_bind_module_exit(void);

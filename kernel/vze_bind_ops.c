@@ -30,6 +30,18 @@ static int bind_add_range(struct vze_bind *bind, const struct vze_pt_range *rang
 	return vze_pt_reserve(&bind->vm->pt, &bind->update, range);
 }
 
+static void op_begin(struct vze_bind *bind)
+{
+	bind->touch_start = U64_MAX;
+	bind->touch_end = 0;
+}
+
+/* The operation at hand has replaced something that the device may know. */
+static bool op_touched(const struct vze_bind *bind)
+{
+	return bind->touch_start < bind->touch_end;
+}
+
 static struct vze_vma *bind_vma(struct vze_bind *bind)
 {
 	if (bind->num_ops == 1)
@@ -75,11 +87,13 @@ static void bind_remove(struct vze_bind *bind, struct vze_vma *vma, u64 start, u
 	list_add_tail(&vma->dead, &bind->removed);
 	bind->vmas--;
 	vze_prime_vm_changed(bind->vm, to_vze_gem(vma->base.gem.obj));
+	bind->bytes[vze_gem_region(to_vze_gem(vma->base.gem.obj))] += end - start;
 	bind->zap_start = min(bind->zap_start, start);
 	bind->zap_end = max(bind->zap_end, end);
 	if (!(vma->flags & DRM_VZE_BIND_NO_ACCESS)) {
 		vze_pt_touch(&bind->update, start, end);
-		bind->touched = true;
+		bind->touch_start = min(bind->touch_start, start);
+		bind->touch_end = max(bind->touch_end, end);
 	}
 }
 
@@ -233,14 +247,14 @@ int vze_bind_prepare_object(struct vze_bind *bind, struct vze_gem *bo, u64 addr,
 		return -EPERM;
 
 	bind->flags = flags;
-	bind->touched = false;
+	op_begin(bind);
 	if (drm_gpuvm_interval_empty(&bind->vm->base, addr, range))
 		ret = bind_insert(bind, addr, range, &bo->base, offset, flags);
 	else
 		ret = vze_gpuvm_sm_map(&bind->vm->base, bind, addr, range, &bo->base, offset);
 	if (ret)
 		return ret;
-	return change.bo || bind->touched ? bind_add_range(bind, &change) : 0;
+	return change.bo || op_touched(bind) ? bind_add_range(bind, &change) : 0;
 }
 
 static int prepare_map(struct vze_bind *bind, struct drm_file *file,
@@ -261,14 +275,17 @@ static int prepare_map(struct vze_bind *bind, struct drm_file *file,
 
 static int prepare_unmap(struct vze_bind *bind, const struct drm_vze_bind_op *op)
 {
-	const struct vze_pt_range change = { .start = op->addr, .size = op->range };
+	struct vze_pt_range change = {};
 	int ret;
 
-	bind->touched = false;
+	op_begin(bind);
 	ret = drm_gpuvm_sm_unmap(&bind->vm->base, bind, op->addr, op->range);
-	if (ret)
+	if (ret || !op_touched(bind))
 		return ret;
-	return bind->touched ? bind_add_range(bind, &change) : 0;
+	/* Not all of the range: beside its own, a deferred bind's translations may be there. */
+	change.start = bind->touch_start;
+	change.size = bind->touch_end - bind->touch_start;
+	return bind_add_range(bind, &change);
 }
 
 /* Gives [start, end) of a mapping other flags. */

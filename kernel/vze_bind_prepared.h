@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Binds in the making; for vze_bind.c, vze_bind_ops.c, vze_bind_async.c and
- * vze_vm_revoke.c only.
+ * Binds in the making; for vze_bind*.c and vze_vm_revoke.c only.
  */
 #ifndef _VZE_BIND_PREPARED_H_
 #define _VZE_BIND_PREPARED_H_
@@ -9,11 +8,13 @@
 #include <linux/atomic.h>
 #include <linux/dma-fence.h>
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/workqueue.h>
 
 #include <drm/vze_drm.h>
 
 #include "vze_bind.h"
+#include "vze_device.h"
 #include "vze_pt.h"
 #include "vze_sync.h"
 
@@ -41,8 +42,12 @@ struct vze_bind {
 	u32 num_ops;
 	/** @flags: DRM_VZE_BIND_* of the operation at hand */
 	u32 flags;
-	/** @touched: the operation at hand replaces something that the device may know */
-	bool touched;
+	/** @touch_start: the operation at hand replaces what the device knows from here on ... */
+	u64 touch_start;
+	/** @touch_end: ... up to here */
+	u64 touch_end;
+	/** @maps: some operation does not only unmap */
+	bool maps;
 	/** @bo: object that was looked up last, with a reference, or NULL */
 	struct vze_gem *bo;
 	/** @handle: its handle */
@@ -81,14 +86,26 @@ struct vze_bind {
 
 	/* The rest belongs to asynchronous binds. */
 
-	/** @link: in vze_vm.pending, then in vze_vm.finishing */
+	/** @deferred: a deferred free: unmaps, and keeps no order but where it must */
+	bool deferred;
+	/** @link: in vze_vm.pending unless @deferred, then in vze_vm.finishing */
 	struct list_head link;
+	/** @node: of @deferred: in vze_vm.deferred until it is carried out */
+	struct rb_node node;
+	/** @subtree_last: of @deferred: for the tree */
+	u64 subtree_last;
+	/** @accounted: of @deferred: its @bytes stand in the accounts; under vze_vm.pending_lock */
+	bool accounted;
+	/** @bytes: of @deferred: what it has removed, by region */
+	u64 bytes[VZE_REGION_COUNT];
 	/** @syncs: syncobjs, kept for the references on the fences */
 	struct vze_syncs syncs;
 	/** @fence: signalled when the bind is done */
 	struct vze_fence *fence;
-	/** @waits: one per fence to wait for, and one for the bind before */
+	/** @waits: one per fence to wait for, and for the binds that it comes after */
 	struct vze_bind_wait *waits;
+	/** @max_waits: number of @waits */
+	u32 max_waits;
 	/** @waiting: fences not signalled yet, and one for the submission itself */
 	atomic_t waiting;
 	/** @work: commits it */
@@ -104,12 +121,21 @@ void vze_bind_undo(struct vze_bind *bind);
 void vze_bind_settle(struct vze_bind *bind);
 void vze_bind_free_removed(struct vze_bind *bind);
 
+void vze_bind_count(struct vze_bind *bind);
 int vze_bind_write(struct vze_bind *bind);
 void vze_bind_zap(struct vze_bind *bind);
 void vze_bind_free(struct vze_bind *bind);
 
 int vze_bind_prepare_async(struct vze_bind *bind);
+int vze_bind_prepare_waits(struct vze_bind *bind);
 void vze_bind_submit(struct vze_bind *bind);
 struct dma_fence *vze_bind_conflict(struct vze_vm *vm, const struct vze_bind *bind);
+
+/* Deferred binds of an address space. */
+void vze_deferred_add(struct vze_bind *bind);
+void vze_deferred_carried_out(struct vze_bind *bind);
+void vze_deferred_over(struct vze_bind *bind);
+struct vze_bind *vze_deferred_first(struct vze_vm *vm, u64 start, u64 end);
+struct vze_bind *vze_deferred_next(struct vze_bind *bind, u64 start, u64 end);
 
 #endif /* _VZE_BIND_PREPARED_H_ */

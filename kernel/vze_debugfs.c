@@ -28,6 +28,8 @@ static int vze_counts_show(struct seq_file *m, void *unused)
 		{ "queues", &counts->queues },
 		{ "shares", &counts->shares },
 		{ "vram_used", &counts->vram_used },
+		{ "deferred_vram", &counts->deferred[VZE_REGION_VRAM] },
+		{ "deferred_system", &counts->deferred[VZE_REGION_SYSTEM] },
 	};
 	u32 i;
 

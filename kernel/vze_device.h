@@ -27,6 +27,16 @@ struct vze_ring;
 struct vze_vram;
 
 /**
+ * enum vze_region - where memory lies, for accounts
+ */
+enum vze_region {
+	VZE_REGION_VRAM,
+	/** system memory; a view of a share counts here, wherever its segments lie */
+	VZE_REGION_SYSTEM,
+	VZE_REGION_COUNT,
+};
+
+/**
  * struct vze_counts - what clients hold at the moment
  *
  * Shown in debugfs (vze_counts). All are 0 when no client is left; the kernel's
@@ -51,6 +61,8 @@ struct vze_counts {
 	atomic64_t shares;
 	/** @vram_used: bytes of VRAM that objects hold */
 	atomic64_t vram_used;
+	/** @deferred: bytes of mappings in deferred unmaps that are not over */
+	atomic64_t deferred[VZE_REGION_COUNT];
 };
 
 /**

@@ -79,6 +79,15 @@ static inline struct vze_device *vze_gem_device(const struct vze_gem *bo)
 }
 
 /**
+ * vze_gem_region() - in whose accounts an object stands
+ * @bo: object
+ */
+static inline enum vze_region vze_gem_region(const struct vze_gem *bo)
+{
+	return bo->placement == DRM_VZE_PLACEMENT_VRAM ? VZE_REGION_VRAM : VZE_REGION_SYSTEM;
+}
+
+/**
  * vze_gem_is_revoked() - must nothing be mapped of an object any more?
  * @bo: object
  */

@@ -181,6 +181,15 @@ static void window_widen(struct vze_pt *pt, u64 *start, u64 *end)
 
 /* --------------------------------------------------------------- carrying -- */
 
+/* The group is over. Return: whether none is on hold any more. */
+static bool update_end(struct vze_pt *pt, struct vze_pt_update *update)
+{
+	if (update->held)
+		pt->holds--;
+	update->held = false;
+	return !pt->holds;
+}
+
 static void freed_tables_release(struct vze_pt *pt, struct vze_pt_update *update, bool safe)
 {
 	if (safe)
@@ -213,7 +222,7 @@ int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 
 	lockdep_assert_held(&pt->lock);
 
-	prune = !--pt->holds;
+	prune = update_end(pt, update);
 	drop = prune && update->changes == 1;
 	if (prune)
 		range_add(&start, &end, pt->prune_start, pt->prune_end);
@@ -266,7 +275,7 @@ void vze_pt_cancel(struct vze_pt *pt, struct vze_pt_update *update)
 	if (pt->root && pt->prune_start < pt->prune_end)
 		vze_pt_commit(pt, update, NULL, 0);
 	else
-		pt->holds--;
+		update_end(pt, update);
 	mutex_unlock(&pt->lock);
 	spares_free(update);
 }
@@ -346,7 +355,7 @@ int vze_pt_map_page(struct vze_pt *pt, u64 va, struct page *page)
 	}
 	mutex_lock(&pt->lock);
 	vze_pt_write_run(pt, &update, va, run, VZE_HW_PTE_WRITABLE);
-	pt->holds--;
+	update_end(pt, &update);
 	mutex_unlock(&pt->lock);
 	spares_free(&update);
 	return 0;

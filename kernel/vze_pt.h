@@ -78,6 +78,11 @@ struct vze_pt_range {
  * their absence. Tables for splitting large leaves are kept aside in @spare. While
  * any update is on hold no table is freed but those that a larger leaf replaces, and
  * where that can happen (the hazard range) more is kept aside.
+ *
+ * A group that maps nothing relies on no table, only on the spares for the large leaves at
+ * the edges of its ranges, and those nobody but a change of the same range can make more of:
+ * it may be taken off hold (vze_pt_update_release()) and be carried out at any time before or after
+ * other groups, except those that map something in its ranges.
  */
 struct vze_pt_update {
 	/** @spare: pages for tables that can be needed when a large leaf is split */
@@ -108,6 +113,8 @@ struct vze_pt_update {
 	u64 touch_end;
 	/** @changes: number of changes reserved */
 	u64 changes;
+	/** @held: counted in vze_pt.holds */
+	bool held;
 	/** @freed: tables taken out, not free before the acknowledgment */
 	struct list_head freed;
 };
@@ -118,6 +125,7 @@ void vze_pt_fini(struct vze_pt *pt, bool safe);
 void vze_pt_update_init(struct vze_pt *pt, struct vze_pt_update *update);
 int vze_pt_reserve(struct vze_pt *pt, struct vze_pt_update *update,
 		   const struct vze_pt_range *range);
+void vze_pt_update_release(struct vze_pt *pt, struct vze_pt_update *update);
 void vze_pt_touch(struct vze_pt_update *update, u64 start, u64 end);
 int vze_pt_commit(struct vze_pt *pt, struct vze_pt_update *update,
 		  const struct vze_pt_range *ranges, u64 num);

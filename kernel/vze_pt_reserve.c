@@ -26,9 +26,22 @@ void vze_pt_update_init(struct vze_pt *pt, struct vze_pt_update *update)
 	update->built_start = U64_MAX;
 	update->touch_start = U64_MAX;
 
+	update->held = true;
 	mutex_lock(&pt->lock);
 	pt->holds++;
 	mutex_unlock(&pt->lock);
+}
+
+/**
+ * vze_pt_update_release() - take a group off hold that waits for long
+ * @pt: page tables; the caller holds their lock
+ * @update: group, all of whose changes unmap and are reserved
+ */
+void vze_pt_update_release(struct vze_pt *pt, struct vze_pt_update *update)
+{
+	lockdep_assert_held(&pt->lock);
+	update->held = false;
+	pt->holds--;
 }
 
 /**

@@ -52,14 +52,12 @@ static void query_memory(struct vze_device *vdev, struct drm_vze_query_memory *o
 	memset(out, 0, sizeof(*out));
 	vze_vram_usage(vdev, &vram);
 	out->vram_size = vram.size;
-	out->vram_free = vram.free;
-	out->vram_largest = vram.largest;
-	/*
-	 * What is neither free nor held by an object comes back when the device is done
-	 * with it.
-	 */
-	if (vram.used + vram.free < vram.size)
-		out->vram_pending = vram.size - vram.used - vram.free;
+	if (!vze_device_is_lost(vdev)) {
+		out->vram_free = vram.free;
+		out->vram_largest = vram.largest;
+	}
+	out->vram_pending = atomic64_read(&vdev->counts.deferred[VZE_REGION_VRAM]);
+	out->system_pending = atomic64_read(&vdev->counts.deferred[VZE_REGION_SYSTEM]);
 	out->system_size = (u64)totalram_pages() << PAGE_SHIFT;
 	out->system_free = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
 }

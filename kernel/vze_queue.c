@@ -20,6 +20,7 @@
 
 #include "vze_ctrl.h"
 #include "vze_device.h"
+#include "vze_fence.h"
 #include "vze_queue.h"
 #include "vze_ring.h"
 #include "vze_vm.h"
@@ -154,6 +155,38 @@ struct vze_queue *vze_queue_lookup(struct vze_file *file, u32 id)
 		vze_queue_get(queue);
 	xa_unlock(&file->queues);
 	return queue;
+}
+
+/**
+ * vze_queue_job_fence() - what to wait for until a job is over
+ * @queue: queue
+ * @seqno: the job, 0: the last one so far
+ *
+ * A job that is not on the list any more does nothing any more, even where its fence is yet to
+ * be signalled.
+ *
+ * Return: a fence with a reference, or -EINVAL when there has been no such job yet.
+ */
+struct dma_fence *vze_queue_job_fence(struct vze_queue *queue, u64 seqno)
+{
+	struct dma_fence *found = NULL;
+	struct vze_fence *fence;
+
+	spin_lock_irq(&queue->lock);
+	/* Moves with the lock held. */
+	if (seqno > queue->seqno)
+		found = ERR_PTR(-EINVAL);
+	seqno = seqno ?: queue->seqno;
+	list_for_each_entry(fence, &queue->jobs, link) {
+		if (fence->base.seqno >= seqno) {
+			found = &fence->base;
+			break;
+		}
+	}
+	if (!IS_ERR_OR_NULL(found))
+		dma_fence_get(found);
+	spin_unlock_irq(&queue->lock);
+	return found ?: dma_fence_get_stub();
 }
 
 /**

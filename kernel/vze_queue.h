@@ -13,6 +13,7 @@
 #include <drm/vze_drm.h>
 #include <drm/vze_hw.h>
 
+struct dma_fence;
 struct seq_file;
 struct vze_device;
 struct vze_file;
@@ -112,6 +113,7 @@ u64 vze_queues_busy_ns(struct vze_file *file);
 struct vze_queue *vze_queue_get(struct vze_queue *queue);
 void vze_queue_put(struct vze_queue *queue);
 struct vze_queue *vze_queue_lookup(struct vze_file *file, u32 id);
+struct dma_fence *vze_queue_job_fence(struct vze_queue *queue, u64 seqno);
 struct vze_queue *vze_queue_by_hw_id(struct vze_device *vdev, u32 hw_id);
 void vze_queue_kill(struct vze_queue *queue, int error);
 void vze_queue_retire(struct vze_queue *queue);

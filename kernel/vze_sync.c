@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Arrays of syncobjs, as EXEC and VM_BIND take them.
+ * Arrays of syncobjs and jobs, as EXEC and VM_BIND take them.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-fence.h>
@@ -10,10 +10,28 @@
 #include <drm/drm_syncobj.h>
 #include <drm/vze_drm.h>
 
+#include "vze_device.h"
+#include "vze_queue.h"
 #include "vze_sync.h"
 
 /* The user's array is read in pieces, so that its size costs no kernel memory. */
 #define SYNC_BATCH	16
+
+static int sync_find_job(struct drm_file *file, const struct drm_vze_sync *arg,
+			 struct dma_fence **fence)
+{
+	struct vze_queue *queue = vze_queue_lookup(to_vze_file(file), arg->handle);
+	struct dma_fence *found;
+
+	if (!queue)
+		return -ENOENT;
+	found = vze_queue_job_fence(queue, arg->point);
+	vze_queue_put(queue);
+	if (IS_ERR(found))
+		return PTR_ERR(found);
+	*fence = found;
+	return 0;
+}
 
 static int sync_add_wait(struct drm_file *file, const struct drm_vze_sync *arg,
 			 struct vze_syncs *syncs)
@@ -21,7 +39,10 @@ static int sync_add_wait(struct drm_file *file, const struct drm_vze_sync *arg,
 	struct vze_sync *sync = &syncs->entries[syncs->num_waits];
 	int ret;
 
-	ret = drm_syncobj_find_fence(file, arg->handle, arg->point, 0, &sync->fence);
+	if (arg->flags & DRM_VZE_SYNC_QUEUE)
+		ret = sync_find_job(file, arg, &sync->fence);
+	else
+		ret = drm_syncobj_find_fence(file, arg->handle, arg->point, 0, &sync->fence);
 	if (ret)
 		return ret;
 	syncs->num_waits++;
@@ -47,6 +68,8 @@ static int sync_add_signal(struct drm_file *file, const struct drm_vze_sync *arg
 
 static int sync_check(const struct drm_vze_sync *arg)
 {
+	if (arg->flags == DRM_VZE_SYNC_QUEUE)
+		return 0;
 	if (arg->flags & ~(DRM_VZE_SYNC_SIGNAL | DRM_VZE_SYNC_TIMELINE))
 		return -EINVAL;
 	/* Point 0 of a timeline is its latest fence: a thing to wait for, not to signal. */
@@ -76,13 +99,13 @@ static int syncs_add(struct drm_file *file, const struct drm_vze_sync *arg, u32 
 
 /**
  * vze_syncs_parse() - look up everything that a syncobj array names
- * @file: whose syncobjs
+ * @file: whose syncobjs and queues
  * @uptr: user pointer to struct drm_vze_sync
  * @count: number of entries
  * @syncs: out: for vze_syncs_cleanup() if the call succeeds
  *
- * Return: 0, -EINVAL (count, flags, a wait for a syncobj that has no fence), -ENOENT
- * (handle), -EFAULT, -ENOMEM.
+ * Return: 0, -EINVAL (count, flags, a wait for a syncobj that has no fence or for a job that
+ * was not submitted), -ENOENT (handle), -EFAULT, -ENOMEM.
  */
 int vze_syncs_parse(struct drm_file *file, u64 uptr, u32 count, struct vze_syncs *syncs)
 {

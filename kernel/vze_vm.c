@@ -107,7 +107,7 @@ static int vm_hardware_init(struct vze_vm *vm)
 	return ret;
 }
 
-static struct vze_vm *vm_create(struct vze_device *vdev)
+static struct vze_vm *vm_create(struct vze_device *vdev, const struct vze_file *owner)
 {
 	struct drm_gem_object *r_obj;
 	struct vze_vm *vm;
@@ -121,6 +121,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev)
 	mutex_init(&vm->lock);
 	spin_lock_init(&vm->pending_lock);
 	INIT_LIST_HEAD(&vm->pending);
+	vm->deferred = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&vm->finishing);
 	vm->fence_context = dma_fence_context_alloc(1);
 	vze_prime_vm_init(vm);
@@ -139,6 +140,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev)
 	drm_dev_get(&vdev->drm);
 
 	mutex_lock(&all_vms_lock);
+	vm->owner = owner;
 	vm->number = ++last_vm_number;
 	list_add_tail(&vm->link, &all_vms);
 	mutex_unlock(&all_vms_lock);
@@ -293,11 +295,31 @@ void vze_memory_file_open(struct vze_file *file)
 	INIT_LIST_HEAD(&file->shares);
 }
 
+/* An address space of a file that is being closed, with a reference; each once. */
+static struct vze_vm *vm_disown(const struct vze_file *file)
+{
+	struct vze_vm *vm, *found = NULL;
+
+	mutex_lock(&all_vms_lock);
+	list_for_each_entry(vm, &all_vms, link) {
+		if (vm->owner != file)
+			continue;
+		vm->owner = NULL;
+		if (kref_get_unless_zero(&vm->users)) {
+			found = vm;
+			break;
+		}
+	}
+	mutex_unlock(&all_vms_lock);
+	return found;
+}
+
 /**
  * vze_memory_file_close() - release what a file holds
  * @file: file, without queues and handles
  *
- * Address spaces are torn down whatever pending binds wait for: nothing stays pinned.
+ * Address spaces are torn down whatever pending binds wait for, also those without an id,
+ * which are there for such a bind only: nothing stays pinned.
  */
 void vze_memory_file_close(struct vze_file *file)
 {
@@ -305,9 +327,12 @@ void vze_memory_file_close(struct vze_file *file)
 	unsigned long id;
 
 	vze_shares_file_close(file);
+	while ((vm = vm_disown(file))) {
+		vm_teardown(vm);
+		vze_vm_put(vm);
+	}
 	xa_for_each(&file->vms, id, vm) {
 		xa_erase(&file->vms, id);
-		vm_teardown(vm);
 		vze_vm_put(vm);
 	}
 	xa_destroy(&file->vms);
@@ -329,7 +354,7 @@ int vze_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 
 	if (args->flags)
 		return -EINVAL;
-	vm = vm_create(to_vze(drm));
+	vm = vm_create(to_vze(drm), to_vze_file(file));
 	if (IS_ERR(vm))
 		return PTR_ERR(vm);
 	ret = xa_alloc(&to_vze_file(file)->vms, &args->vm_id, vm,
@@ -500,6 +525,32 @@ static const char *placement_name(u32 placement)
 	return placement < ARRAY_SIZE(names) && names[placement] ? names[placement] : "?";
 }
 
+/**
+ * vze_vms_deferred() - what a file's deferred unmaps wait with
+ * @file: file
+ * @sum: result
+ *
+ * Address spaces whose id was dropped are included.
+ */
+void vze_vms_deferred(struct vze_file *file, struct vze_deferred *sum)
+{
+	struct vze_vm *vm;
+	int i;
+
+	memset(sum, 0, sizeof(*sum));
+	mutex_lock(&all_vms_lock);
+	list_for_each_entry(vm, &all_vms, link) {
+		if (vm->owner != file)
+			continue;
+		spin_lock(&vm->pending_lock);
+		sum->num += vm->deferred_num;
+		for (i = 0; i < VZE_REGION_COUNT; i++)
+			sum->bytes[i] += vm->deferred_bytes[i];
+		spin_unlock(&vm->pending_lock);
+	}
+	mutex_unlock(&all_vms_lock);
+}
+
 static void vm_show(struct seq_file *m, struct vze_vm *vm)
 {
 	struct drm_gpuva *va;
@@ -520,6 +571,7 @@ static void vm_show(struct seq_file *m, struct vze_vm *vm)
 			   flags & DRM_VZE_BIND_READONLY ? "r-" : "rw",
 			   placement_name(bo->placement), va->gem.offset, bo->base.size);
 	}
+	vze_bind_show_deferred(m, vm);
 	mutex_unlock(&vm->lock);
 }
 

@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -26,6 +27,16 @@ struct vze_file;
 /* Addresses that VM_BIND takes: [VZE_VM_START, VZE_VM_END). */
 #define VZE_VM_START	0x1000ULL
 #define VZE_VM_END	BIT_ULL(47)
+
+/**
+ * struct vze_deferred - deferred unmaps that are not over
+ */
+struct vze_deferred {
+	/** @num: how many */
+	u64 num;
+	/** @bytes: what they unmap, by region */
+	u64 bytes[VZE_REGION_COUNT];
+};
 
 /**
  * struct vze_vma - a mapping
@@ -51,7 +62,7 @@ struct vze_vma {
  * allocated, @pt.lock not. Workers that signal fences take @pt.lock only.
  *
  * The tree of mappings is what all binds accepted so far lead to; asynchronous ones
- * change the page tables later, in order.
+ * change the page tables later, in order, and deferred ones in an order of their own.
  */
 struct vze_vm {
 	/** @base: tree of mappings; its reference count keeps the memory of this structure */
@@ -68,19 +79,33 @@ struct vze_vm {
 	struct vze_pt pt;
 	/** @dead: torn down; protected by @lock and @pt.lock together */
 	bool dead;
-	/** @num_vmas: mappings that have been carried out; protected by @pt.lock */
+	/**
+	 * @owner: file that made it, to be compared only, NULL when that was closed; protected by
+	 * the lock of the list of all address spaces
+	 */
+	const struct vze_file *owner;
+	/**
+	 * @num_vmas: mappings that have been carried out, without those in @deferred; protected
+	 * by @pt.lock
+	 */
 	u64 num_vmas;
 	/** @cpu_vmas: CPU mappings made by mmap(2) */
 	atomic_t cpu_vmas;
 	/** @prime: objects with implicit fences, owned by vze_prime_sync.c */
 	struct vze_prime_vm prime;
 
-	/** @pending_lock: protects @pending and @finishing */
+	/** @pending_lock: protects @pending, @deferred, @finishing and the accounts */
 	spinlock_t pending_lock;
 	/** @pending: asynchronous binds that have not been carried out, in order */
 	struct list_head pending;
-	/** @finishing: asynchronous binds that have been, but the CPU still has its pages */
+	/** @deferred: deferred binds that have not been carried out, by range */
+	struct rb_root_cached deferred;
+	/** @finishing: binds that have been, but what they removed is still to be let go of */
 	struct list_head finishing;
+	/** @deferred_num: deferred binds whose memory has not been let go of */
+	u64 deferred_num;
+	/** @deferred_bytes: what they removed, by region */
+	u64 deferred_bytes[VZE_REGION_COUNT];
 	/** @fence_context: of asynchronous binds */
 	u64 fence_context;
 	/** @fence_seqno: of the last asynchronous bind; protected by @lock */
@@ -120,6 +145,7 @@ void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out);
 int vze_vm_mmap(struct vze_file *file, struct vm_area_struct *vma);
 void vze_vm_zap(struct vze_vm *vm, u64 start, u64 end);
 int vze_vm_unmap_revoked(struct vze_vm *vm);
+void vze_vms_deferred(struct vze_file *file, struct vze_deferred *sum);
 
 int vze_kernel_as_init(struct vze_device *vdev);
 void vze_kernel_as_fini(struct vze_device *vdev);

@@ -45,18 +45,35 @@ static bool vma_is_revoked(const struct vze_vma *vma)
 	return vze_gem_is_revoked(to_vze_gem(vma->base.gem.obj));
 }
 
+static void for_removed_by(struct vze_vm *vm, struct vze_bind *bind,
+			   void (*fn)(struct vze_vm *vm, struct vze_vma *vma, void *data),
+			   void *data)
+{
+	struct vze_vma *vma;
+
+	list_for_each_entry(vma, &bind->removed, dead) {
+		if (vma_is_revoked(vma))
+			fn(vm, vma, data);
+	}
+}
+
 static void for_removed(struct vze_vm *vm, const struct list_head *binds,
 			void (*fn)(struct vze_vm *vm, struct vze_vma *vma, void *data), void *data)
 {
 	struct vze_bind *bind;
-	struct vze_vma *vma;
 
-	list_for_each_entry(bind, binds, link) {
-		list_for_each_entry(vma, &bind->removed, dead) {
-			if (vma_is_revoked(vma))
-				fn(vm, vma, data);
-		}
-	}
+	list_for_each_entry(bind, binds, link)
+		for_removed_by(vm, bind, fn, data);
+}
+
+static void for_deferred(struct vze_vm *vm,
+			 void (*fn)(struct vze_vm *vm, struct vze_vma *vma, void *data), void *data)
+{
+	struct vze_bind *bind;
+
+	for (bind = vze_deferred_first(vm, 0, VZE_VM_END); bind;
+	     bind = vze_deferred_next(bind, 0, VZE_VM_END))
+		for_removed_by(vm, bind, fn, data);
 }
 
 /*
@@ -71,6 +88,7 @@ static void for_revoked(struct vze_vm *vm,
 	lockdep_assert_held(&vm->lock);
 	lockdep_assert_held(&vm->pt.lock);
 	for_removed(vm, &vm->pending, fn, data);
+	for_deferred(vm, fn, data);
 	drm_gpuvm_for_each_va(va, &vm->base) {
 		if (vma_is_revoked(to_vze_vma(va)))
 			fn(vm, to_vze_vma(va), data);

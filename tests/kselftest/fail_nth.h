@@ -67,7 +67,10 @@
 	F(async_map, DRM_VZE_VM_BIND)			\
 	F(async_split, DRM_VZE_VM_BIND)			\
 	F(async_behind, DRM_VZE_VM_BIND)		\
-	F(deferred, DRM_VZE_VM_BIND)
+	F(deferred, DRM_VZE_VM_BIND)			\
+	F(deferred_part, DRM_VZE_VM_BIND)		\
+	F(behind_deferred, DRM_VZE_VM_BIND)		\
+	F(wait_only, DRM_VZE_VM_BIND)
 
 #define VZE_FAIL_EXEC_FORMS(F)				\
 	F(one_batch, DRM_VZE_EXEC)			\

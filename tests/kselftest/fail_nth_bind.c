@@ -469,6 +469,7 @@ static int setup_deferred(struct vze_fail *f)
 {
 	int ret = setup_async_split(f);
 
+	f->flags = DRM_VZE_VM_BIND_DEFER;
 	f->num_ops = 0;
 	f->num_after = 0;
 	add_op(f, DRM_VZE_BIND_UNMAP, 0, 0, 0, SZ_64K, NEW_AT);
@@ -494,6 +495,95 @@ FAIL_FORM(deferred) = {
 	.before = before_deferred,
 	.call = call_bind,
 	.done = done_async,
+	.unchanged = unchanged_syncs,
+	.after = layout,
+};
+
+/* A part of a large leaf, behind a bind that is yet to map it, and behind a job. */
+static int setup_deferred_part(struct vze_fail *f)
+{
+	int ret = setup_deferred(f);
+
+	f->num_ops = 0;
+	f->num_before = 0;
+	f->num_after = 0;
+	f->syncs[0].flags = DRM_VZE_SYNC_QUEUE;
+	f->syncs[0].handle = f->parker;
+	add_op(f, DRM_VZE_BIND_UNMAP, 0, 0, 0, SZ_64K, NEW_AT + SZ_64K);
+	before_is(f, A_AT, IN_A);
+	before_is(f, NEW_AT + SZ_64K, VZE_FAIL_HOLE);
+	after_is(f, NEW_AT, IN_A);
+	after_is(f, NEW_AT + SZ_64K, VZE_FAIL_HOLE);
+	after_is(f, NEW_AT + 2 * SZ_64K, IN_A);
+	return ret;
+}
+
+FAIL_FORM(deferred_part) = {
+	.setup = setup_deferred_part,
+	.before = before_async_behind,
+	.call = call_bind,
+	.done = done_async,
+	.unchanged = unchanged_syncs,
+	.after = layout,
+};
+
+/* A map that comes after a deferred free of its range. */
+static int setup_behind_deferred(struct vze_fail *f)
+{
+	int ret = setup_async_split(f);
+
+	f->num_ops = 0;
+	f->num_after = 0;
+	add_op(f, DRM_VZE_BIND_MAP, 0, f->b, 0, SZ_64K, NEW_AT);
+	before_is(f, NEW_AT, 0);
+	after_is(f, NEW_AT, IN_B);
+	return ret;
+}
+
+static int before_behind_deferred(struct vze_fail *f)
+{
+	const struct drm_vze_bind_op op = {
+		.op = DRM_VZE_BIND_UNMAP, .range = SZ_64K, .addr = NEW_AT,
+	};
+	int ret = before_deferred(f);
+
+	return ret ? ret : vze_vm_bind_syncs(f->gpu.fd, f->gpu.vm, DRM_VZE_VM_BIND_DEFER, &op, 1,
+					     f->syncs, 1);
+}
+
+FAIL_FORM(behind_deferred) = {
+	.setup = setup_behind_deferred,
+	.before = before_behind_deferred,
+	.call = call_bind,
+	.done = done_async,
+	.unchanged = unchanged_syncs,
+	.after = layout,
+};
+
+/* No operation: the call waits for a job that has ended, and signals. */
+static int setup_wait_only(struct vze_fail *f)
+{
+	int ret = setup_syncs(f);
+
+	f->num_ops = 0;
+	f->num_after = 0;
+	after_is(f, A_AT, IN_A);
+	f->syncs[0].flags = DRM_VZE_SYNC_QUEUE;
+	return ret;
+}
+
+/* The probes of what is not mapped take queues. */
+static int before_wait_only(struct vze_fail *f)
+{
+	f->syncs[0].handle = f->gpu.queue;
+	return before_syncs(f);
+}
+
+FAIL_FORM(wait_only) = {
+	.setup = setup_wait_only,
+	.before = before_wait_only,
+	.call = call_bind,
+	.done = done_syncs,
 	.unchanged = unchanged_syncs,
 	.after = layout,
 };

@@ -114,6 +114,8 @@ VZE_TEST(query, memory)
 	EXPECT_LE(SZ_2M, before.vram_largest);
 	EXPECT_NE(0, before.system_size);
 	EXPECT_LE(before.system_free, before.system_size);
+	EXPECT_EQ(0, before.vram_pending);
+	EXPECT_EQ(0, before.system_pending);
 
 	ASSERT_EQ(0, vze_gem_create(self->gpu.fd, 8 * SZ_1M, DRM_VZE_PLACEMENT_VRAM, 0, &handle));
 	with = memory_now(self->gpu.fd);

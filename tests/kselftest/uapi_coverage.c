@@ -107,6 +107,7 @@ static const struct {
 	FIELD(vm_map, VM_BIND, map_op.flags, DRM_VZE_BIND_READONLY | DRM_VZE_BIND_NO_ACCESS),
 	FIELD(vm_map, VM_BIND, map_op.op, DRM_VZE_BIND_UNMAP | DRM_VZE_BIND_PROTECT),
 	FIELD(vm_map, VM_BIND, map_op.pad, 0),
+	FIELD(vm_unmap, VM_BIND, vm_unmap.flags, DRM_VZE_VM_BIND_ASYNC | DRM_VZE_VM_BIND_DEFER),
 	FIELD(vm_unmap, VM_BIND, unmap_op.flags, 0),
 	FIELD(vm_unmap, VM_BIND, unmap_op.handle, 0),
 	FIELD(vm_unmap, VM_BIND, unmap_op.pad, 0),

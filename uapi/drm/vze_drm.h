@@ -29,7 +29,7 @@ extern "C" {
  * minor version below the one it was built for.
  */
 #define VZE_UAPI_VERSION_MAJOR		1
-#define VZE_UAPI_VERSION_MINOR		2
+#define VZE_UAPI_VERSION_MINOR		3
 
 #define DRM_VZE_QUERY			0x00
 #define DRM_VZE_GEM_CREATE		0x01
@@ -117,20 +117,31 @@ struct drm_vze_query_device {
 	__u8 name[32];
 };
 
-/** struct drm_vze_query_memory - memory figures of the moment */
+/**
+ * struct drm_vze_query_memory - memory figures of the moment
+ *
+ * What is pending is neither free nor can it be made free: its mappings go when the work ends
+ * that VM_BIND_DEFER was told to wait for, and the memory with them unless something else
+ * holds the object (a handle, another mapping, a dma-buf, a view of a share).
+ */
 struct drm_vze_query_memory {
 	/** @vram_size: bytes of VRAM */
 	__u64 vram_size;
-	/** @vram_free: bytes that can be allocated now, also those that are yet to be cleared */
+	/**
+	 * @vram_free: bytes that can be allocated now, also those that are yet to be cleared; 0
+	 * when the device is lost
+	 */
 	__u64 vram_free;
-	/** @vram_largest: largest contiguous free block */
+	/** @vram_largest: largest contiguous free block; 0 when the device is lost */
 	__u64 vram_largest;
-	/** @vram_pending: bytes that come back when running work ends (deferred free) */
+	/** @vram_pending: bytes of VRAM in deferred unmaps that are not over, of all clients */
 	__u64 vram_pending;
 	/** @system_size: bytes of system memory */
 	__u64 system_size;
 	/** @system_free: bytes of system memory available without swapping */
 	__u64 system_free;
+	/** @system_pending: the same as @vram_pending for other memory (since 1.3) */
+	__u64 system_pending;
 };
 
 /** struct drm_vze_query_clock - both clocks, read as close together as possible */
@@ -211,12 +222,13 @@ struct drm_vze_gem_create {
  * the others are made FROM the first. Each keeps the pages; the last one unpins them.
  *
  * The pages are charged to RLIMIT_MEMLOCK of the caller's user (CAP_IPC_LOCK is
- * exempt) and to VmPin of its mm until the object is released. A userptr object
- * cannot be exported, shared or mmapped.
+ * exempt) and to VmPin of its mm until the object is released, or its device is removed and
+ * known to touch nothing any more. A userptr object cannot be exported, shared or mmapped.
  *
  * Errors: -EINVAL (address or size 0, unaligned, wrapping or not user memory; flags),
  * -EFAULT (a page is missing, is not accessible this way, or cannot be pinned),
  * -EPERM (the caller's mm is not the one that opened the file, or that pinned the source),
+ * -ENODEV (FROM: the device of the source was removed, and its pages with it),
  * -EBADF, -ENOENT (FROM: no such file, object), -EINVAL (FROM: not a vze file, not a
  * userptr object, or one of another range or access), -ENOMEM (kernel memory), -EDQUOT
  * (RLIMIT_MEMLOCK), -E2BIG (the bookkeeping would take more kernel memory than is sane),
@@ -301,14 +313,19 @@ struct drm_vze_vm_destroy {
 #define DRM_VZE_SYNC_WAIT		0 /* wait for it before */
 #define DRM_VZE_SYNC_SIGNAL		(1u << 0) /* signal it after */
 #define DRM_VZE_SYNC_TIMELINE		(1u << 1) /* @point counts, else binary */
+/* alone: wait for a job of a queue, whatever it comes to (since 1.3) */
+#define DRM_VZE_SYNC_QUEUE		(1u << 2)
 
-/** struct drm_vze_sync - a syncobj to wait for or to signal */
+/** struct drm_vze_sync - a syncobj to wait for or to signal, or a job to wait for */
 struct drm_vze_sync {
 	/** @flags: DRM_VZE_SYNC_* */
 	__u32 flags;
-	/** @handle: syncobj of this file */
+	/** @handle: syncobj of this file; with QUEUE: queue of this file (-ENOENT) */
 	__u32 handle;
-	/** @point: timeline point, 0 for a binary syncobj */
+	/**
+	 * @point: timeline point, 0 for a binary syncobj; with QUEUE: the job, as EXEC returned it
+	 * (-EINVAL: not submitted yet), 0: the last one so far
+	 */
 	__u64 point;
 };
 
@@ -342,6 +359,8 @@ struct drm_vze_bind_op {
 
 /* struct drm_vze_vm_bind.flags: return before the operations are carried out */
 #define DRM_VZE_VM_BIND_ASYNC		(1u << 0)
+/* struct drm_vze_vm_bind.flags, without ASYNC: a deferred free, see below (since 1.3) */
+#define DRM_VZE_VM_BIND_DEFER		(1u << 1)
 
 #define DRM_VZE_MAX_BIND_OPS		65536
 #define DRM_VZE_MAX_SYNCS		1024
@@ -352,9 +371,19 @@ struct drm_vze_bind_op {
  * Operations take effect in their order; a later one sees the effects of an
  * earlier one. Without ASYNC the call returns when they are done (after all
  * waits; a signal interrupts the waiting with -EINTR and nothing done). With ASYNC
- * they are done after all waits and after all earlier binds of the VM; everything
- * that can fail has then been done at the call. Replaced and removed translations
+ * they are done after all waits and after all earlier binds of the VM but deferred ones;
+ * everything that can fail has then been done at the call. Replaced and removed translations
  * are gone from the device before the signal.
+ *
+ * DEFER is for freeing memory that work still uses: UNMAP operations (-EINVAL for others)
+ * that are carried out as soon as all waits are over, each such bind by itself, whatever
+ * others wait for. What is removed belongs to it from the call on: the CPU loses it at once
+ * (see below), the device keeps it until then, and then the mappings' references on the
+ * objects go, without any other call, also when nobody is left who could do one. Nothing else
+ * gets the addresses before: mapping something there waits, or is ordered behind it with
+ * ASYNC or on its own ASYNC way. UNMAP does not wait; where it removes something on both sides of
+ * such addresses it takes those translations, too. The pending amount is in
+ * struct drm_vze_query_memory, and for a file in its fdinfo (vze-deferred-*).
  *
  * Errors: -ENOENT (VM, object, syncobj; PROTECT of a hole), -EINVAL (range, offset,
  * flags, overflow, counts), -EACCES (writable mapping of a read-only object), -EPERM
@@ -365,7 +394,7 @@ struct drm_vze_vm_bind {
 	__u32 vm_id;
 	/** @flags: DRM_VZE_VM_BIND_* */
 	__u32 flags;
-	/** @num_ops: 1..%DRM_VZE_MAX_BIND_OPS */
+	/** @num_ops: 0..%DRM_VZE_MAX_BIND_OPS; 0: without flags, for the syncs alone (since 1.3) */
 	__u32 num_ops;
 	/** @num_syncs: 0..%DRM_VZE_MAX_SYNCS */
 	__u32 num_syncs;
