@@ -46,7 +46,7 @@ static void put_contiguous(struct page *page, unsigned long num, void *unused)
 	}
 }
 
-static void put_scattered(phys_addr_t *addrs, unsigned long num, void *unused)
+static void put_scattered(const phys_addr_t *addrs, unsigned long num, void *unused)
 {
 	unsigned long i = 0;
 
@@ -60,7 +60,10 @@ static void put_scattered(phys_addr_t *addrs, unsigned long num, void *unused)
 
 static void system_release(struct vze_gem *bo)
 {
-	vze_pages_drain(&to_vze_gem_system(bo)->pages, put_contiguous, put_scattered, NULL);
+	struct vze_pages *pages = &to_vze_gem_system(bo)->pages;
+
+	vze_pages_visit(pages, put_contiguous, put_scattered, NULL);
+	vze_pages_fini(pages);
 }
 
 static const struct vze_gem_ops system_ops = {

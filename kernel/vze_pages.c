@@ -155,17 +155,15 @@ void vze_pages_run(const struct vze_pages *pages, u64 offset, u64 max, struct vz
 }
 
 /**
- * vze_pages_drain() - take the frames out, slot by slot
- * @pages: list, full or not
+ * vze_pages_visit() - look at all frames, slot by slot
+ * @pages: list, full or not; it may be read at the same time
  * @contiguous: called for a slot of contiguous frames
- * @scattered: called for another slot; it may overwrite the array
+ * @scattered: called for another slot
  * @data: handed on
- *
- * The list is empty afterwards.
  */
-void vze_pages_drain(struct vze_pages *pages,
+void vze_pages_visit(struct vze_pages *pages,
 		     void (*contiguous)(struct page *page, unsigned long num, void *data),
-		     void (*scattered)(phys_addr_t *addrs, unsigned long num, void *data),
+		     void (*scattered)(const phys_addr_t *addrs, unsigned long num, void *data),
 		     void *data)
 {
 	unsigned long slot, first, num;
@@ -174,12 +172,26 @@ void vze_pages_drain(struct vze_pages *pages,
 	xa_for_each(&pages->slots, slot, entry) {
 		first = max(slot << VZE_SLOT_SHIFT, pages->first);
 		num = slot_end(pages, first) - first;
-		if (xa_is_value(entry)) {
+		if (xa_is_value(entry))
 			contiguous(pfn_to_page(xa_to_value(entry)), num, data);
-		} else {
+		else
 			scattered(entry, num, data);
+		cond_resched();
+	}
+}
+
+/**
+ * vze_pages_fini() - free the list, not the frames
+ * @pages: list, full or not
+ */
+void vze_pages_fini(struct vze_pages *pages)
+{
+	unsigned long slot;
+	void *entry;
+
+	xa_for_each(&pages->slots, slot, entry) {
+		if (!xa_is_value(entry))
 			kfree(entry);
-		}
 		cond_resched();
 	}
 	xa_destroy(&pages->slots);

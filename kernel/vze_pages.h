@@ -57,10 +57,11 @@ void vze_pages_init(struct vze_pages *pages, unsigned long first, unsigned long 
 int vze_pages_add(struct vze_pages *pages, struct page **list, unsigned long num);
 int vze_pages_add_contiguous(struct vze_pages *pages, struct page *page, unsigned long num);
 void vze_pages_run(const struct vze_pages *pages, u64 offset, u64 max, struct vze_run *run);
-void vze_pages_drain(struct vze_pages *pages,
+void vze_pages_visit(struct vze_pages *pages,
 		     void (*contiguous)(struct page *page, unsigned long num, void *data),
-		     void (*scattered)(phys_addr_t *addrs, unsigned long num, void *data),
+		     void (*scattered)(const phys_addr_t *addrs, unsigned long num, void *data),
 		     void *data);
+void vze_pages_fini(struct vze_pages *pages);
 unsigned long vze_pages_slot_left(const struct vze_pages *pages);
 u64 vze_pages_estimate(unsigned long num);
 

@@ -21,6 +21,7 @@
 
 #include "vze_device.h"
 #include "vze_quarantine.h"
+#include "vze_userptr.h"
 #include "vze_vm.h"
 
 static DEFINE_SPINLOCK(quarantine_lock);
@@ -100,7 +101,8 @@ static bool same_slot(struct vze_device *a, struct vze_device *b)
  * vze_quarantine_release() - the device in this slot has acknowledged a reset
  * @vdev: device, as it is now
  *
- * What it, or an earlier device in its place, was kept from is given back.
+ * What it, or an earlier device in its place, was kept from is given back: what is in
+ * quarantine, and what objects keep pinned that nobody can close any more.
  */
 void vze_quarantine_release(struct vze_device *vdev)
 {
@@ -108,6 +110,8 @@ void vze_quarantine_release(struct vze_device *vdev)
 	struct vze_vma *vma, *next_vma;
 	LIST_HEAD(tables);
 	LIST_HEAD(vmas);
+
+	vze_userptrs_drop(same_slot, vdev);
 
 	spin_lock(&quarantine_lock);
 	list_for_each_entry_safe(vma, next_vma, &quarantined_vmas, dead) {

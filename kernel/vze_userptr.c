@@ -6,6 +6,11 @@
  * memory, charge the pages, look at the VMAs, pin in batches. The order of a release
  * is given by the references: mappings hold the object until the device acknowledged
  * that it has forgotten them, so that the pages are never unpinned before.
+ *
+ * When a device was removed and has acknowledged its reset, the pages are given back at once:
+ * the DRM core lets nobody close a handle any more, and the process may live for long. What
+ * remains are the objects and their lists of frames, which mappings in page tables that no device
+ * walks may still refer to.
  */
 
 #include <linux/cred.h>
@@ -29,18 +34,31 @@ module_param(userptr_max_metadata, ulong, 0644);
 MODULE_PARM_DESC(userptr_max_metadata,
 		 "Most bytes of kernel memory for the bookkeeping of all imports (0: 1/16 of RAM)");
 
+/* Pages that are unpinned in one go where they are scattered; a list on the stack. */
+#define UNPIN_BATCH	32UL
+
 /* Sum of the estimates of all living imports, of all devices. */
 static atomic64_t metadata_used;
+
+/* Protects vze_userptr.link and vze_pin.users. Innermost. */
+static DEFINE_SPINLOCK(users_lock);
+/* All objects of all devices that keep pages pinned. */
+static LIST_HEAD(users);
 
 /**
  * struct vze_pin - pinned user memory
  *
  * Objects of several devices may have it: it is pinned and charged once. Constant
- * after its creation.
+ * after its creation but for @users.
  */
 struct vze_pin {
 	/** @ref: one for each object */
 	struct kref ref;
+	/**
+	 * @users: who keeps the pages pinned: objects, and whoever is making one; once 0 they are
+	 * not and never will be
+	 */
+	unsigned int users;
 	/** @vdev: in whose books the pages are; holds a reference on its drm_device */
 	struct vze_device *vdev;
 	/** @addr: address in @mm at creation */
@@ -49,7 +67,7 @@ struct vze_pin {
 	bool readonly;
 	/** @pages: the pinned pages; index is the virtual page number */
 	struct vze_pages pages;
-	/** @mm: who was charged in pinned_vm; held by mmgrab() */
+	/** @mm: who was charged in pinned_vm; held by mmgrab() as long as this structure is */
 	struct mm_struct *mm;
 	/** @user: who was charged in locked_vm, or NULL (CAP_IPC_LOCK) */
 	struct user_struct *user;
@@ -67,6 +85,8 @@ struct vze_userptr {
 	struct vze_gem base;
 	/** @pin: the pages, with a reference; NULL only while it is made */
 	struct vze_pin *pin;
+	/** @link: in the list of users; empty: it keeps no page pinned (any more) */
+	struct list_head link;
 };
 
 static struct vze_userptr *to_vze_userptr(const struct vze_gem *bo)
@@ -111,10 +131,8 @@ static int pages_charge(struct vze_pin *pin, unsigned long num)
 
 static void pages_uncharge(struct vze_pin *pin)
 {
-	if (pin->mm) {
+	if (pin->mm)
 		atomic64_sub(pin->charged, &pin->mm->pinned_vm);
-		mmdrop(pin->mm);
-	}
 	if (pin->user) {
 		atomic_long_sub(pin->charged, &pin->user->locked_vm);
 		free_uid(pin->user);
@@ -226,20 +244,23 @@ static void unpin_contiguous(struct page *page, unsigned long num, void *data)
 	atomic64_sub(num, context->pinned);
 }
 
-static void unpin_scattered(phys_addr_t *addrs, unsigned long num, void *data)
+static void unpin_scattered(const phys_addr_t *addrs, unsigned long num, void *data)
 {
 	struct unpin_context *context = data;
-	struct page **list = (struct page **)addrs;
-	unsigned long i;
+	struct page *list[UNPIN_BATCH];
+	unsigned long done, i, n;
 
-	/* The array turns into one of pointers in place; they are never wider. */
-	BUILD_BUG_ON(sizeof(*list) > sizeof(*addrs));
-	for (i = 0; i < num; i++)
-		list[i] = pfn_to_page(PHYS_PFN(addrs[i]));
-	unpin_user_pages_dirty_lock(list, num, context->dirty);
+	/* Not in place: somebody may still be looking up frames. */
+	for (done = 0; done < num; done += n) {
+		n = min(num - done, UNPIN_BATCH);
+		for (i = 0; i < n; i++)
+			list[i] = pfn_to_page(PHYS_PFN(addrs[done + i]));
+		unpin_user_pages_dirty_lock(list, n, context->dirty);
+	}
 	atomic64_sub(num, context->pinned);
 }
 
+/* Once in the life of a pin. Sleeps. */
 static void pages_unpin(struct vze_pin *pin)
 {
 	struct unpin_context context = {
@@ -247,16 +268,18 @@ static void pages_unpin(struct vze_pin *pin)
 		.dirty = !pin->readonly,
 	};
 
-	vze_pages_drain(&pin->pages, unpin_contiguous, unpin_scattered, &context);
+	vze_pages_visit(&pin->pages, unpin_contiguous, unpin_scattered, &context);
+	pages_uncharge(pin);
 }
 
 static void pin_release(struct kref *ref)
 {
 	struct vze_pin *pin = container_of(ref, struct vze_pin, ref);
 
-	pages_unpin(pin);
-	pages_uncharge(pin);
+	vze_pages_fini(&pin->pages);
 	atomic64_sub(pin->metadata, &metadata_used);
+	if (pin->mm)
+		mmdrop(pin->mm);
 	drm_dev_put(&pin->vdev->drm);
 	kfree(pin);
 }
@@ -264,6 +287,103 @@ static void pin_release(struct kref *ref)
 static void pin_put(struct vze_pin *pin)
 {
 	kref_put(&pin->ref, pin_release);
+}
+
+/* Begins to keep the pages; fails when they are unpinned already. */
+static bool pin_use(struct vze_pin *pin)
+{
+	bool pinned;
+
+	spin_lock(&users_lock);
+	pinned = pin->users;
+	if (pinned)
+		pin->users++;
+	spin_unlock(&users_lock);
+	return pinned;
+}
+
+static void pin_unuse(struct vze_pin *pin)
+{
+	bool last;
+
+	spin_lock(&users_lock);
+	last = !--pin->users;
+	spin_unlock(&users_lock);
+	if (last)
+		pages_unpin(pin);
+}
+
+/* The use of its pin becomes the object's, unless the device was removed. */
+static bool user_add(struct vze_userptr *uptr)
+{
+	bool added;
+
+	spin_lock(&users_lock);
+	/* Who drops the users of a device that was unplugged takes the lock afterwards. */
+	added = !drm_dev_is_unplugged(uptr->base.base.dev);
+	if (added)
+		list_add_tail(&uptr->link, &users);
+	spin_unlock(&users_lock);
+	return added;
+}
+
+/* Takes an object off the list. Return: whether it was there, and its use is the caller's. */
+static bool user_remove(struct vze_userptr *uptr)
+{
+	bool removed;
+
+	spin_lock(&users_lock);
+	removed = !list_empty(&uptr->link);
+	list_del_init(&uptr->link);
+	spin_unlock(&users_lock);
+	return removed;
+}
+
+/* The use of the first object of a list, and a reference on its pin; NULL: none is left. */
+static struct vze_pin *user_take(struct list_head *list)
+{
+	struct vze_pin *pin = NULL;
+	struct vze_userptr *uptr;
+
+	spin_lock(&users_lock);
+	uptr = list_first_entry_or_null(list, struct vze_userptr, link);
+	if (uptr) {
+		list_del_init(&uptr->link);
+		/* The object may go at once, and its reference with it. */
+		pin = uptr->pin;
+		kref_get(&pin->ref);
+	}
+	spin_unlock(&users_lock);
+	return pin;
+}
+
+/**
+ * vze_userptrs_drop() - give back what the objects of a device that is gone keep pinned
+ * @gone: was it this object's device, which is known to touch no memory any more?
+ * @vdev: handed on
+ *
+ * What objects of other devices keep, too, stays pinned until the last of these goes.
+ * Sleeps; objects may be released meanwhile.
+ */
+void vze_userptrs_drop(bool (*gone)(struct vze_device *owner, struct vze_device *vdev),
+		       struct vze_device *vdev)
+{
+	struct vze_userptr *uptr, *next;
+	struct vze_pin *pin;
+	LIST_HEAD(list);
+
+	spin_lock(&users_lock);
+	list_for_each_entry_safe(uptr, next, &users, link) {
+		if (gone(vze_gem_device(&uptr->base), vdev))
+			list_move_tail(&uptr->link, &list);
+	}
+	spin_unlock(&users_lock);
+
+	while ((pin = user_take(&list))) {
+		pin_unuse(pin);
+		pin_put(pin);
+		cond_resched();
+	}
 }
 
 static struct vze_pin *pin_create(struct vze_device *vdev, u64 addr, u64 size, bool readonly)
@@ -276,6 +396,7 @@ static struct vze_pin *pin_create(struct vze_device *vdev, u64 addr, u64 size, b
 	if (!pin)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&pin->ref);
+	pin->users = 1;
 	drm_dev_get(&vdev->drm);
 	pin->vdev = vdev;
 	pin->addr = addr;
@@ -290,6 +411,7 @@ static struct vze_pin *pin_create(struct vze_device *vdev, u64 addr, u64 size, b
 	if (!ret)
 		ret = pages_pin(pin, FOLL_LONGTERM | (readonly ? 0 : FOLL_WRITE));
 	if (ret) {
+		pin_unuse(pin);
 		pin_put(pin);
 		return ERR_PTR(ret);
 	}
@@ -305,8 +427,11 @@ static void userptr_release(struct vze_gem *bo)
 {
 	struct vze_userptr *uptr = to_vze_userptr(bo);
 
-	if (uptr->pin)
+	if (uptr->pin) {
+		if (user_remove(uptr))
+			pin_unuse(uptr->pin);
 		pin_put(uptr->pin);
+	}
 	atomic64_dec(&vze_gem_device(bo)->counts.userptrs);
 }
 
@@ -376,6 +501,8 @@ static struct vze_pin *pin_of_source(const struct drm_vze_gem_userptr *args, boo
 		else if (pin->addr != args->addr || obj->size != args->size ||
 			 pin->readonly != readonly)
 			pin = ERR_PTR(-EINVAL);
+		else if (!pin_use(pin))
+			pin = ERR_PTR(-ENODEV);
 		else
 			kref_get(&pin->ref);
 	}
@@ -395,6 +522,7 @@ static struct vze_gem *userptr_create(struct vze_device *vdev,
 	uptr = kzalloc(sizeof(*uptr), GFP_KERNEL_ACCOUNT);
 	if (!uptr)
 		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&uptr->link);
 	uptr->base.flags = readonly ? VZE_GEM_READONLY : 0;
 	vze_gem_init(vdev, &uptr->base, args->size, DRM_VZE_PLACEMENT_USERPTR, &userptr_ops,
 		     &userptr_funcs);
@@ -410,6 +538,11 @@ static struct vze_gem *userptr_create(struct vze_device *vdev,
 	}
 	uptr->pin = pin;
 	uptr->base.segments = pin->pages.runs;
+	if (!user_add(uptr)) {
+		pin_unuse(pin);
+		drm_gem_object_put(&uptr->base.base);
+		return ERR_PTR(-ENODEV);
+	}
 	return &uptr->base;
 }
 

@@ -240,6 +240,8 @@ VZE_TEST(hot_unplug, ejected)
 	expect_work_ended(_metadata, self);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", self->gpu.pci);
 	EXPECT_EQ(-1, access(path, F_OK));
+	/* It has said that it touches nothing any more: the file is open, and pins nothing. */
+	EXPECT_EQ(self->pinned, vze_vmpin());
 	expect_gone(_metadata, self);
 }
 
@@ -270,6 +272,8 @@ VZE_TEST(hot_unplug, pulled)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", self->gpu.pci);
 	ASSERT_EQ(0, vze_write_file(path, "1"));
+	/* Nobody knows what its process does: that ends with the next device in its place. */
+	EXPECT_EQ(self->pinned + (long)SZ_1M, vze_vmpin());
 	expect_gone(_metadata, self);
 }
 

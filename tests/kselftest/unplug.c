@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "../kselftest_harness.h"
 #include "share_calls.h"
@@ -138,9 +140,103 @@ VZE_TEST(unplug, with_open_files)
 	/* System memory is no memory of the device: its content or SIGBUS. */
 	ret = vze_peek(self->word, &value);
 	EXPECT_TRUE(ret == -SIGBUS || (!ret && !value));
-	/* The application's own memory is simply its own. */
+	/* The application's own memory is simply its own, and nobody pins it any more. */
 	vze_pattern_fill(self->mem, SZ_1M, 1);
 	EXPECT_EQ(-1, vze_pattern_check(self->mem, SZ_1M, 1));
+	EXPECT_EQ(self->pinned, vze_vmpin());
+}
+
+/* A normal user with room for one import; says so by a byte, and waits for its end. */
+static int charged_child(FIXTURE_DATA(unplug) *self, int ready)
+{
+	const struct rlimit limit = { SZ_1M + SZ_64K, SZ_1M + SZ_64K };
+	struct vze_gpu gpu;
+	uint32_t first, second;
+	int tries;
+
+	if (vze_gpu_open(&gpu, self->gpu.index) || setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    vze_become_nobody())
+		return 1;
+	if (vze_userptr(gpu.fd, self->mem, SZ_1M, 0, &first))
+		return 2;
+	if (vze_userptr(gpu.fd, self->mem, SZ_1M, 0, &second) != -EDQUOT)
+		return 3;
+	if (write(ready, "", 1) != 1)
+		return 4;
+	for (tries = 0; tries < VZE_WAIT_MS / 10 && vze_vmpin(); tries++)
+		vze_sleep_ms(10);
+	return vze_vmpin() ? 5 : 0;
+}
+
+/* The accounts of a process that does nothing but live on with its open file. */
+VZE_TEST(unplug, pins_are_uncharged)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(charged_child(self, ready[1]));
+	close(ready[1]);
+	EXPECT_EQ(1, read(ready[0], &byte, 1));
+	EXPECT_EQ((long)SZ_1M, vze_vmpin_of(pid));
+	ASSERT_EQ(0, sysfs("unbind", self->gpu.pci));
+	EXPECT_EQ(0, vze_reap(pid));
+	EXPECT_EQ(self->pinned, vze_vmpin());
+	close(ready[0]);
+}
+
+/* What another device uses as well stays pinned until that one lets go. */
+VZE_TEST(unplug, pins_shared_with_another_device)
+{
+	struct drm_vze_gem_userptr from = {
+		.addr = (uintptr_t)self->mem, .size = SZ_1M, .flags = DRM_VZE_USERPTR_FROM,
+		.source_fd = self->gpu.fd, .source_handle = self->user,
+	};
+	unsigned int other_index = !self->gpu.index;
+	struct vze_gpu other;
+
+	if (vze_num_gpus() < 2)
+		SKIP(return, "there is one device only");
+	ASSERT_EQ(0, vze_gpu_open(&other, other_index));
+	ASSERT_EQ(0, vze_gpu_start(&other));
+	ASSERT_EQ(0, vze_ioctl(other.fd, DRM_IOCTL_VZE_GEM_USERPTR, &from));
+	ASSERT_EQ(0, vze_map(other.fd, other.vm, from.handle, 0, SZ_1M, VZE_VA, 0));
+	EXPECT_EQ(self->pinned + (long)SZ_1M, vze_vmpin());
+	ASSERT_EQ(0, sysfs("unbind", self->gpu.pci));
+	EXPECT_EQ(self->pinned + (long)SZ_1M, vze_vmpin());
+	EXPECT_EQ(0, vze_gpu_fill(&other, VZE_VA, SZ_1M, 0x4141));
+	EXPECT_EQ(-1, vze_words_check(self->mem, SZ_1M, 0x4141));
+	ASSERT_EQ(0, vze_unmap(other.fd, other.vm, VZE_VA, SZ_1M));
+	ASSERT_EQ(0, vze_gem_close(other.fd, from.handle));
+	EXPECT_EQ(self->pinned, vze_vmpin());
+	/* The source has no pages any more to be taken. */
+	EXPECT_EQ(-ENODEV, vze_ioctl(other.fd, DRM_IOCTL_VZE_GEM_USERPTR, &from));
+	EXPECT_EQ(self->pinned, vze_vmpin());
+	vze_gpu_close(&other);
+	EXPECT_STREQ("", vze_gpu_leaks(&other));
+}
+
+/* Deferred frees under way: the work has ended, and with it they. */
+VZE_TEST(unplug, with_deferred_frees)
+{
+	struct drm_vze_bind_op op = {
+		.op = DRM_VZE_BIND_UNMAP, .range = SZ_1M, .addr = VZE_VA + 2 * SZ_1G,
+	};
+	struct drm_vze_sync sync = { .flags = DRM_VZE_SYNC_QUEUE, .handle = self->gpu.queue };
+
+	vze_cs_wait(&self->gpu.cs, VZE_VA, VZE_HW_WAIT_EQ, 1);
+	ASSERT_EQ(0, vze_submit(self->gpu.fd, self->gpu.queue, &self->gpu.cs, self->syncobj));
+	ASSERT_EQ(0, vze_vm_bind_syncs(self->gpu.fd, self->gpu.vm, DRM_VZE_VM_BIND_DEFER, &op, 1,
+				       &sync, 1));
+	ASSERT_EQ(0, vze_gem_close(self->gpu.fd, self->user));
+	EXPECT_EQ(self->pinned + (long)SZ_1M, vze_vmpin());
+	ASSERT_EQ(0, sysfs("unbind", self->gpu.pci));
+	EXPECT_EQ(self->pinned, vze_vmpin());
+	expect_gone(_metadata, self);
 }
 
 /* Who waits for the end of a share is told, whatever brings it. */
@@ -291,6 +387,8 @@ VZE_TEST(unplug, under_load)
 	for (i = 0; i < ARRAY_LEN(threads); i++)
 		pthread_join(threads[i], NULL);
 	expect_gone(_metadata, self);
+	/* Imports that were under way when it went, too. */
+	EXPECT_EQ(self->pinned, vze_vmpin());
 }
 
 /* A new binding beside the old file: both know which is theirs. */

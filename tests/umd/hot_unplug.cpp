@@ -90,6 +90,7 @@ TEST_F(HotUnplug, CallsAnswerDeviceLostAndEverythingCanBeGivenBack) {
     ASSERT_OK(zeDeviceGetProperties(device_, &properties));
     const std::string name = properties.name;
     Host host;
+    const uint64_t pinned = pinnedBytes();
     {
         Mapping memory = Mapping::anonymous(kMiB);
         std::memset(memory.get(), 0x44, kMiB);
@@ -134,6 +135,8 @@ TEST_F(HotUnplug, CallsAnswerDeviceLostAndEverythingCanBeGivenBack) {
         EXPECT_ZE(ZE_RESULT_ERROR_DEVICE_LOST,
                   importMemory(context_, other.get(), kPage, &pointer));
 
+        // Nobody can free the import any more, and nothing of it is pinned any more.
+        EXPECT_EQ(pinned, pinnedBytes());
         // What the program owned is still its own; what the driver gave holds its content or is
         // SIGBUS.
         EXPECT_EQ(-1, firstDifferent(memory.get(), kMiB, 0x44));
@@ -146,8 +149,6 @@ TEST_F(HotUnplug, CallsAnswerDeviceLostAndEverythingCanBeGivenBack) {
     dropList();
     ASSERT_OK(zeContextDestroy(context_));
     context_ = nullptr;
-    // The DRM core turns every ioctl of the old file away, closing an object too: what the import
-    // pinned is given back with the file, which is checked when this process has ended.
 
     EXPECT_EQ("plugged " + name, host.ask("plug " + name));
     for (int tries = 0; tries < 600 && access("/dev/dri/renderD129", R_OK) != 0 &&
