@@ -104,6 +104,7 @@ ze_result_t ZE_APICALL zeDeviceGetProperties(ze_device_handle_t hDevice,
             drm_vze_query_memory memory{};
             if (int error = device->file().queryMemory(memory))
                 return failErrno(error, "memory query");
+            // What is yet to be cleared can be allocated; what a deferred free waits with cannot.
             reinterpret_cast<ze_device_usablemem_size_ext_properties_t&>(header).currUsableMemSize =
                 memory.vram_free;
         } else if (header.stype == ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES) {

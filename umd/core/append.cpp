@@ -85,9 +85,13 @@ ze_result_t Append::operand(const char* argument, const void* ptr, size_t size, 
     ResolvedRange range;
     const ze_result_t result =
         context.resolve(m_list.device(), ptr, size, access == Access::Write, range);
-    if (result == ZE_RESULT_SUCCESS)
-        useRange(range, address);
-    return result;
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    // Parts of it may be (or become) imports, whose frees have to know of this work.
+    if (range.import)
+        m_recording->touch(start, size);
+    useRange(range, address);
+    return ZE_RESULT_SUCCESS;
 }
 
 bool Append::mayStage(const void* ptr, size_t size) const {
@@ -133,9 +137,11 @@ ze_result_t Append::sourceOf(Context& source, const char* argument, const void* 
     ResolvedRange range;
     const ze_result_t result =
         m_list.context().resolveFrom(source, m_list.device(), ptr, size, false, range);
-    if (result == ZE_RESULT_SUCCESS)
-        useRange(range, address);
-    return result;
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    m_recording->touch(start, size);
+    useRange(range, address);
+    return ZE_RESULT_SUCCESS;
 }
 
 void Append::useRange(ResolvedRange& range, uint64_t& address) {

@@ -52,6 +52,10 @@ public:
     void reset() noexcept;
     explicit operator bool() const noexcept { return m_context != nullptr; }
 
+    /// When it is memory of another context that meets the host range: lets the kernel undo the
+    /// binding when the job ends. Not for work that is submitted later.
+    void releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue, uint64_t seqno) noexcept;
+
     /// Device address of a host pointer inside the imported range.
     uint64_t deviceAddress(const void* ptr) const noexcept {
         return m_address + (reinterpret_cast<uintptr_t>(ptr) - m_hostBase);
@@ -243,8 +247,11 @@ private:
     ze_result_t bindSlab(InternalSlab& slab);
     void dropSlab(InternalSlab& slab) noexcept;
 
-    // Deferred frees.
-    bool deferFree(Allocation& allocation);
+    // Free policies.
+    void waitTouching(uint64_t base, uint64_t size);
+    void waitWithoutMemory(uint64_t base, uint64_t size) noexcept;
+    int deferUnbind(const Allocation& allocation, Device& device, uint32_t& done) noexcept;
+    bool deferFree(Allocation& allocation, FreePolicy& instead);
     void collectDeferred() noexcept;
     void waitDeferred(uint64_t base, uint64_t size) noexcept;
 
@@ -286,6 +293,7 @@ private:
         AllocationType type;
         uint64_t base;
         uint64_t size;
+        bool ownCpuView; // see hasOwnCpuView()
         struct Done {
             Device* device;
             uint32_t syncobj;
@@ -315,6 +323,7 @@ private:
     std::list<InternalSlab> m_slabs;
     std::unordered_map<const void*, std::shared_ptr<PhysicalMemory>> m_physical;
     std::list<Deferred> m_deferred;
+    size_t m_sinceCollected = 0; // calls that could have looked which of m_deferred are over
     std::vector<Transit> m_transit;
     std::condition_variable m_transitEnded;
     WorkTracker m_work;

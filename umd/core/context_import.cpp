@@ -147,6 +147,26 @@ TransientImport& TransientImport::operator=(TransientImport&& other) noexcept {
     return *this;
 }
 
+void TransientImport::releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue,
+                                      uint64_t seqno) noexcept {
+    // What is the application's own memory has a pin of its own, and may be used again.
+    if (m_context == nullptr || m_gem != 0 || m_hostBase >= base + size ||
+        base >= m_hostBase + m_size)
+        return;
+    drm_vze_bind_op op{};
+    op.op = DRM_VZE_BIND_UNMAP;
+    op.range = m_size;
+    op.addr = m_address;
+    drm_vze_sync wait{};
+    wait.flags = DRM_VZE_SYNC_QUEUE;
+    wait.handle = queue;
+    wait.point = seqno;
+    // Should it fail, the memory goes with the import itself.
+    if (int error = m_device->file().bind(m_context->vmId(*m_device), {&op, 1}, {&wait, 1},
+                                          DRM_VZE_VM_BIND_DEFER))
+        log(LogLevel::Info, "%s: deferred release: %s", ApiCall::current(), strerror(error));
+}
+
 void TransientImport::reset() noexcept {
     if (m_context != nullptr)
         std::exchange(m_context, nullptr)->release(*this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Device, host and shared allocations, and every kind of free.
+// Device, host and shared allocations.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -10,7 +10,6 @@
 #include "core/context.h"
 #include "core/log.h"
 #include "core/result.h"
-#include "kmd/fork.h"
 
 namespace vze {
 
@@ -59,7 +58,8 @@ VaArena& Context::arenaOf(AllocationType type) noexcept {
 int Context::takeAddresses(AllocationType type, uint64_t size, uint64_t alignment,
                            uint64_t& address) {
     std::lock_guard lock(m_mutex);
-    if (!m_deferred.empty())
+    // Each look costs a system call for each of them: so seldom that it does not add up.
+    if (!m_deferred.empty() && ++m_sinceCollected >= m_deferred.size())
         collectDeferred();
     return arenaOf(type).allocate(size, alignment, address);
 }
@@ -147,6 +147,26 @@ void Context::releaseMemory(Allocation& allocation) noexcept {
     if (allocation.type != AllocationType::HostImported &&
         (error == 0 || error == ENODEV || error == EIO))
         giveAddresses(allocation.type, allocation.base, allocation.size);
+}
+
+// ---- look-up
+
+bool Context::addressRange(const void* ptr, uint64_t& base, uint64_t& size) const {
+    AllocationView view;
+    if (!lookup(ptr, view))
+        return false;
+    base = view.base;
+    size = view.size;
+    if (view.type != AllocationType::IpcDevice && view.type != AllocationType::IpcHost)
+        return true;
+    // What was opened may begin and end inside a page.
+    std::lock_guard lock(m_mutex);
+    if (!lookup(ptr, view) || view.allocation == nullptr)
+        return false;
+    base = view.allocation->userBase;
+    size = view.allocation->userSize;
+    const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
+    return address >= base && address - base < size;
 }
 
 // ---- allocation
@@ -289,214 +309,6 @@ ze_result_t Context::allocHost(Device* device, size_t size, size_t alignment, Al
     if (int error = createSystemObjects(allocation->size, options.exportable, allocation->gem))
         return failMemory(error, device, size);
     return place(std::move(allocation), alignment, out);
-}
-
-// ---- free
-
-ze_result_t Context::failNotBase(const void* ptr) const {
-    AllocationView view;
-    if (lookup(ptr, view))
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                    "ptr: %p is 0x%llx bytes into the allocation at 0x%llx, not its base", ptr,
-                    asULL(reinterpret_cast<uintptr_t>(ptr) - view.base), asULL(view.base));
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "ptr: %p is not the base of a live allocation of this context", ptr);
-}
-
-ze_result_t Context::free(void* ptr, FreePolicy policy) {
-    if (kmd::openedBeforeFork())
-        return failErrno(EPERM, "the process was forked after the driver was opened");
-    Allocation* allocation = nullptr;
-    {
-        std::lock_guard lock(m_mutex);
-        AddressMap::Record* record = m_map.newestWithBase(reinterpret_cast<uintptr_t>(ptr));
-        if (record != nullptr)
-            allocation = AddressMap::view(*record).allocation;
-        if (allocation != nullptr && allocation->freeing)
-            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "ptr: %p is being freed", ptr);
-        if (allocation != nullptr && (allocation->type == AllocationType::IpcDevice ||
-                                      allocation->type == AllocationType::IpcHost))
-            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                        "ptr: %p comes from zeMemOpenIpcHandle, close it with zeMemCloseIpcHandle",
-                        ptr);
-        if (allocation != nullptr)
-            allocation->freeing = true;
-    }
-    if (allocation == nullptr)
-        return failNotBase(ptr);
-
-    if (policy == FreePolicy::Deferred && deferFree(*allocation))
-        return ZE_RESULT_SUCCESS;
-    if (policy != FreePolicy::Now) {
-        const ze_result_t result = m_work.waitTouching(allocation->base, allocation->size);
-        if (result != ZE_RESULT_SUCCESS) {
-            std::lock_guard lock(m_mutex);
-            allocation->freeing = false;
-            return result;
-        }
-    }
-    const bool import = allocation->type == AllocationType::HostImported;
-    std::unique_ptr<Allocation> owned;
-    {
-        std::lock_guard lock(m_mutex);
-        if (import)
-            m_transit.push_back({allocation->base, allocation->size});
-        owned = unpublish(*allocation);
-    }
-    releaseMemory(*owned);
-    if (import)
-        endTransit(owned->base, owned->size);
-    return ZE_RESULT_SUCCESS;
-}
-
-bool Context::addressRange(const void* ptr, uint64_t& base, uint64_t& size) const {
-    AllocationView view;
-    if (!lookup(ptr, view))
-        return false;
-    base = view.base;
-    size = view.size;
-    if (view.type != AllocationType::IpcDevice && view.type != AllocationType::IpcHost)
-        return true;
-    // What was opened may begin and end inside a page.
-    std::lock_guard lock(m_mutex);
-    if (!lookup(ptr, view) || view.allocation == nullptr)
-        return false;
-    base = view.allocation->userBase;
-    size = view.allocation->userSize;
-    const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
-    return address >= base && address - base < size;
-}
-
-// ---- deferred free
-//
-// The kernel undoes the mapping when the last work that can touch the memory has ended, and the
-// mapping holds the only reference to the object: nothing more has to be done by this process. Its
-// addresses go back to the arena later, when a call finds that the kernel is done.
-
-// False when it could not be arranged (or need not be): the caller then waits. Nothing has changed.
-bool Context::deferFree(Allocation& allocation) {
-    const auto busy = m_work.queuesTouching(allocation.base, allocation.size);
-    if (busy.empty())
-        return false;
-
-    Deferred deferred{allocation.type, allocation.base, allocation.size, {}};
-    std::vector<Deferred::Done> waits;
-    auto dropAll = [](const std::vector<Deferred::Done>& list) {
-        for (const Deferred::Done& entry : list)
-            entry.device->file().destroySyncobj(entry.syncobj);
-    };
-    int error = 0;
-    for (const auto& queue : busy) {
-        uint32_t syncobj = 0;
-        error = queue.device->file().createSyncobj(syncobj);
-        if (error != 0)
-            break;
-        waits.push_back({queue.device, syncobj});
-        drm_vze_sync signal{};
-        signal.flags = DRM_VZE_SYNC_SIGNAL;
-        signal.handle = syncobj;
-        uint64_t seqno = 0;
-        error = queue.device->file().exec(queue.id, {}, {&signal, 1}, seqno);
-        if (error == ECANCELED) { // a stopped queue uses nothing any more
-            queue.device->file().destroySyncobj(syncobj);
-            waits.pop_back();
-            error = 0;
-        }
-        if (error != 0)
-            break;
-    }
-    bool first = true;
-    for (size_t i = 0; error == 0 && i < allocation.gem.size(); ++i) {
-        if (allocation.gem[i] == 0)
-            continue;
-        Device& device = *m_devices[i];
-        uint32_t done = 0;
-        error = device.file().createSyncobj(done);
-        if (error != 0)
-            break;
-        deferred.done.push_back({&device, done});
-        std::vector<drm_vze_sync> syncs;
-        for (const Deferred::Done& wait : waits)
-            if (wait.device == &device)
-                syncs.push_back({DRM_VZE_SYNC_WAIT, wait.syncobj, 0});
-        syncs.push_back({DRM_VZE_SYNC_SIGNAL, done, 0});
-        drm_vze_bind_op op{};
-        op.op = DRM_VZE_BIND_UNMAP;
-        op.range = allocation.size;
-        op.addr = allocation.base;
-        error = device.file().bind(vmId(device), {&op, 1}, syncs, DRM_VZE_VM_BIND_ASYNC);
-        if (error != 0 && !first) {
-            // One device's unmap is on its way and cannot be taken back: this one's is waited for.
-            m_work.waitTouching(allocation.base, allocation.size);
-            error = device.file().bind(vmId(device), {&op, 1});
-            device.file().destroySyncobj(done);
-            deferred.done.pop_back();
-        }
-        first = false;
-    }
-    dropAll(waits);
-    if (error != 0) {
-        dropAll(deferred.done);
-        log(LogLevel::Info, "%s: deferred free not possible now: %s", ApiCall::current(),
-            strerror(error));
-        return false;
-    }
-
-    if (allocation.type != AllocationType::HostImported)
-        mmap(reinterpret_cast<void*>(allocation.base), allocation.size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    std::unique_ptr<Allocation> owned;
-    {
-        std::lock_guard lock(m_mutex);
-        m_deferred.push_back(std::move(deferred));
-        owned = unpublish(allocation);
-    }
-    closeObjects(owned->gem);
-    ExportTable::instance().forget(owned->exported);
-    return true;
-}
-
-// Takes back the addresses of deferred frees that the kernel has finished. Caller holds m_mutex.
-void Context::collectDeferred() noexcept {
-    for (auto it = m_deferred.begin(); it != m_deferred.end();) {
-        const bool finished =
-            std::all_of(it->done.begin(), it->done.end(), [](const Deferred::Done& done) {
-                return done.device->file().waitSyncobj(done.syncobj, 0, 0) != ETIME;
-            });
-        if (!finished) {
-            ++it;
-            continue;
-        }
-        for (const Deferred::Done& done : it->done)
-            done.device->file().destroySyncobj(done.syncobj);
-        bool usable = it->type != AllocationType::HostImported;
-        if (usable && &arenaOf(it->type) == &m_hostArena)
-            usable = restoreCpuView(it->base, it->size) == 0;
-        if (usable)
-            arenaOf(it->type).release(it->base, it->size);
-        it = m_deferred.erase(it);
-    }
-}
-
-// Waits until no deferred free of the range is left: its late unmap would take what is mapped there
-// now.
-void Context::waitDeferred(uint64_t base, uint64_t size) noexcept {
-    for (;;) {
-        std::vector<Deferred::Done> wait;
-        {
-            std::lock_guard lock(m_mutex);
-            collectDeferred();
-            for (const Deferred& deferred : m_deferred)
-                if (deferred.base < base + size && base < deferred.base + deferred.size) {
-                    wait = deferred.done;
-                    break;
-                }
-        }
-        if (wait.empty())
-            return;
-        for (const Deferred::Done& done : wait)
-            done.device->file().waitSyncobj(done.syncobj, 0, -1);
-    }
 }
 
 } // namespace vze

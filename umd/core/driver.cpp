@@ -140,6 +140,25 @@ void Driver::removeContext(Context& context) noexcept {
     std::erase(m_contexts, &context);
 }
 
+// The lock keeps the contexts, and with them the queues, from going meanwhile.
+std::vector<WorkTracker::Job> Driver::jobsTouching(const Context& context, uint64_t base,
+                                                   uint64_t size) {
+    std::vector<WorkTracker::Job> jobs;
+    std::lock_guard lock(m_mutex);
+    for (Context* each : m_contexts)
+        each->work().jobsTouching(base, size, jobs);
+    std::erase_if(jobs,
+                  [&](const WorkTracker::Job& job) { return !context.contains(*job.device); });
+    return jobs;
+}
+
+void Driver::releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept {
+    std::lock_guard lock(m_mutex);
+    for (Context* each : m_contexts)
+        if (each != &context)
+            each->work().releaseWhenDone(base, size);
+}
+
 ze_result_t Driver::synchronize(Device& device) {
     struct Wait {
         std::shared_ptr<Queue> queue;

@@ -8,6 +8,7 @@
 
 #include "core/device.h"
 #include "core/handle.h"
+#include "core/work_tracker.h"
 
 namespace vze {
 
@@ -33,6 +34,14 @@ public:
 
     /// Waits until the work submitted so far to a device, by any context, has ended.
     ze_result_t synchronize(Device& device);
+
+    /// The unfinished work of all contexts that can touch [base, base + size), on the devices of
+    /// this context: no two allocations of a process have an address in common.
+    std::vector<WorkTracker::Job> jobsTouching(const Context& context, uint64_t base,
+                                               uint64_t size);
+    /// What other contexts' unfinished work has of this range of the context's memory goes by
+    /// itself when that work ends.
+    void releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept;
 
     /// VZE_STRICT_OVERLAP=1: an import that overlaps a live one is refused.
     bool strictOverlap() const noexcept { return m_strictOverlap; }

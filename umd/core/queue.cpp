@@ -107,17 +107,19 @@ uint64_t Queue::completed() const noexcept {
     return loadWord(static_cast<const uint64_t*>(m_block.cpu));
 }
 
-int Queue::execAll(const std::vector<drm_vze_batch>& batches) noexcept {
+// @p seqno: of the last job that was submitted, unchanged when none was.
+int Queue::execAll(const std::vector<drm_vze_batch>& batches, uint64_t& seqno) noexcept {
     const std::span<const drm_vze_batch> all(batches);
     for (size_t done = 0; done < all.size();) {
         const size_t count = std::min<size_t>(all.size() - done, DRM_VZE_MAX_BATCHES);
-        uint64_t seqno = 0;
+        uint64_t job = 0;
         int error;
         do {
-            error = m_device.file().exec(m_id, all.subspan(done, count), {}, seqno);
+            error = m_device.file().exec(m_id, all.subspan(done, count), {}, job);
         } while (error == EINTR);
         if (error != 0)
             return error;
+        seqno = job;
         done += count;
     }
     return 0;
@@ -150,7 +152,11 @@ ze_result_t Queue::submit(std::span<const std::shared_ptr<Recording>> recordings
         if (!counts)
             m_batches.push_back({.addr = m_tailAddress, .size = sizeof(vze_hw_cmd_sem), .pad = 0});
         m_hasPending.store(!m_pending.empty(), std::memory_order_relaxed);
-        error = execAll(m_batches);
+        uint64_t seqno = 0;
+        error = execAll(m_batches, seqno);
+        for (auto work = m_pending.rbegin(); work != m_pending.rend() && work->number == number;
+             ++work)
+            work->seqno = seqno;
         // When EXEC fails nothing ran, except for a submission of more than one job: then what ran
         // is kept until the next submission completes, which is what its number says.
         if (error == 0)
@@ -221,16 +227,26 @@ std::string Queue::describeStop() {
     return faultText(state, origin);
 }
 
-uint64_t Queue::lastTouching(uint64_t base, uint64_t size) {
+bool Queue::lastTouching(uint64_t base, uint64_t size, uint64_t& seqno) {
     if (!m_hasPending.load(std::memory_order_relaxed))
-        return 0;
+        return false;
     const std::lock_guard lock(m_mutex);
     const uint64_t done = completed();
     for (auto work = m_pending.rbegin(); work != m_pending.rend() && work->number > done; ++work) {
-        if (work->recording->touches(base, size))
-            return work->number;
+        if (!work->recording->touches(base, size))
+            continue;
+        seqno = work->seqno;
+        return true;
     }
-    return 0;
+    return false;
+}
+
+void Queue::releaseWhenDone(uint64_t base, uint64_t size) noexcept {
+    if (!m_hasPending.load(std::memory_order_relaxed))
+        return;
+    const std::lock_guard lock(m_mutex);
+    for (const Work& work : m_pending)
+        work.recording->releaseWhenDone(base, size, m_id, work.seqno);
 }
 
 void Queue::takeFinished(std::vector<std::shared_ptr<Recording>>& finished) {

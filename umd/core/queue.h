@@ -58,8 +58,12 @@ public:
     /// reason for ECANCELED and ENODEV.
     ze_result_t failed(int error, const char* step);
 
-    /// Number of the last unfinished submission that can touch the range, 0 when there is none.
-    uint64_t lastTouching(uint64_t base, uint64_t size);
+    /// Whether unfinished work can touch the range; @p seqno: the kernel's number of the last job
+    /// of it, 0 when any job so far may be.
+    bool lastTouching(uint64_t base, uint64_t size, uint64_t& seqno);
+
+    /// See WorkTracker::releaseWhenDone().
+    void releaseWhenDone(uint64_t base, uint64_t size) noexcept;
 
     /// Lets go of finished work.
     void reap() noexcept;
@@ -73,6 +77,7 @@ private:
     struct Work {
         uint64_t number;
         std::shared_ptr<Recording> recording;
+        uint64_t seqno = 0; // of the submission's last job
     };
 
     Queue(Context& context, Device& device) noexcept : m_context(context), m_device(device) {}
@@ -81,7 +86,7 @@ private:
     /// Drops recordings, or keeps them for acquireRecording(). Caller holds no lock: it unpins
     /// memory.
     void release(std::vector<std::shared_ptr<Recording>>& finished) noexcept;
-    int execAll(const std::vector<drm_vze_batch>& batches) noexcept;
+    int execAll(const std::vector<drm_vze_batch>& batches, uint64_t& seqno) noexcept;
     std::string describeStop();
 
     Context& m_context;

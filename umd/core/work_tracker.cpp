@@ -29,33 +29,21 @@ std::vector<std::shared_ptr<Queue>> WorkTracker::snapshot() {
     return queues;
 }
 
-ze_result_t WorkTracker::waitTouching(uint64_t base, uint64_t size) {
-    struct Wait {
-        std::shared_ptr<Queue> queue;
-        uint64_t number;
-    };
-    // All numbers first: work submitted during the first wait is not waited for.
-    std::vector<Wait> waits;
-    for (std::shared_ptr<Queue>& queue : snapshot()) {
-        if (const uint64_t number = queue->lastTouching(base, size); number != 0)
-            waits.push_back({std::move(queue), number});
+void WorkTracker::jobsTouching(uint64_t base, uint64_t size, std::vector<Job>& out) {
+    for (const std::shared_ptr<Queue>& queue : snapshot()) {
+        uint64_t seqno = 0;
+        if (queue->lastTouching(base, size, seqno))
+            out.push_back({&queue->device(), queue->id(), seqno});
     }
-    for (const Wait& wait : waits) {
-        const ze_result_t result = wait.queue->wait(wait.number, UINT64_MAX);
-        // A queue that was stopped does not use the memory any more, which is all that was asked.
-        if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_ERROR_DEVICE_LOST)
-            return result;
-    }
-    return ZE_RESULT_SUCCESS;
 }
 
-std::vector<WorkTracker::BusyQueue> WorkTracker::queuesTouching(uint64_t base, uint64_t size) {
-    std::vector<BusyQueue> busy;
-    for (const std::shared_ptr<Queue>& queue : snapshot()) {
-        if (queue->lastTouching(base, size) != 0)
-            busy.push_back({&queue->device(), queue->id()});
+void WorkTracker::releaseWhenDone(uint64_t base, uint64_t size) noexcept {
+    try {
+        for (const std::shared_ptr<Queue>& queue : snapshot())
+            queue->releaseWhenDone(base, size);
+    } catch (const std::bad_alloc&) {
+        // Released like other finished work, by a later call.
     }
-    return busy;
 }
 
 std::shared_ptr<Queue> WorkTracker::find(const Device& device, uint32_t id) {

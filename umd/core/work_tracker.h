@@ -20,17 +20,19 @@ public:
     void add(const std::shared_ptr<Queue>& queue);
     void remove(const Queue& queue) noexcept;
 
-    /// Waits until no work that was submitted before the call can touch [base, base + size). Work
-    /// of other queues does not delay it. Work of a stopped queue has ended.
-    ze_result_t waitTouching(uint64_t base, uint64_t size);
-
-    /// A kernel queue with unfinished work.
-    struct BusyQueue {
+    /// Unfinished work, as the kernel knows it.
+    struct Job {
         Device* device;
-        uint32_t id;
+        uint32_t queue;
+        uint64_t seqno;
     };
-    /// The queues with unfinished work that can touch [base, base + size).
-    std::vector<BusyQueue> queuesTouching(uint64_t base, uint64_t size);
+    /// Adds, for each queue, the last unfinished work that can touch [base, base + size): when it
+    /// has ended, nothing submitted so far can.
+    void jobsTouching(uint64_t base, uint64_t size, std::vector<Job>& out);
+
+    /// What unfinished work of these queues has of another context's memory [base, base + size)
+    /// goes when that work ends, without another call.
+    void releaseWhenDone(uint64_t base, uint64_t size) noexcept;
 
     /// The queue with a kernel id, or null.
     std::shared_ptr<Queue> find(const Device& device, uint32_t id);

@@ -64,7 +64,7 @@ public:
     int destroyVm(uint32_t id);
     int vmInfo(uint32_t id, drm_vze_vm_info& out);
     /// Any number of operations up to DRM_VZE_MAX_BIND_OPS, all or nothing. @p flags:
-    /// DRM_VZE_VM_BIND_*.
+    /// DRM_VZE_VM_BIND_*. No operation: only waits and signals.
     int bind(uint32_t vm, std::span<const drm_vze_bind_op> ops,
              std::span<const drm_vze_sync> syncs = {}, uint32_t flags = 0);
 
