@@ -2,6 +2,7 @@
 // Copies, fills and regions: every size and alignment, every kind of memory, any host pointer.
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "fixture.h"
 
@@ -319,6 +320,69 @@ TEST_F(Copy, FromAnotherContext) {
         }
     }
     EXPECT_OK(zeContextDestroy(other));
+}
+
+/* Two contexts that take from each other at the same time. */
+TEST_F(Copy, BetweenContextsBothWaysAtOnce) {
+    ze_context_handle_t other = makeContext();
+    {
+        Buffer ours = Buffer::host(context_, 2 * kPage), theirs = Buffer::host(other, 2 * kPage);
+        ImmediateList here(context_, device_), there(other, device_);
+        const auto copies = [](ImmediateList& list, Buffer& to, ze_context_handle_t source,
+                               Buffer& from) {
+            for (size_t i = 0; i < 300 && !HasFailure(); i++) {
+                EXPECT_OK(zeCommandListAppendMemoryCopyFromContext(list.get(), to.get(), source,
+                                                                   from.bytes() + kPage, kPage,
+                                                                   nullptr, 0, nullptr));
+                EXPECT_OK(list.wait());
+            }
+        };
+        writePattern(ours.bytes() + kPage, kPage, 61);
+        writePattern(theirs.bytes() + kPage, kPage, 62);
+        std::thread thread([&] { copies(there, theirs, context_, ours); });
+        copies(here, ours, other, theirs);
+        thread.join();
+        EXPECT_EQ(-1, firstMismatch(ours.get(), kPage, 62));
+        EXPECT_EQ(-1, firstMismatch(theirs.get(), kPage, 61));
+    }
+    EXPECT_OK(zeContextDestroy(other));
+}
+
+/* Sizes that nothing has, from an imported page: refused, without a look at each page of them. */
+TEST_F(Copy, SizesBeyondAnyMemory) {
+    Mapping memory = Mapping::anonymous(kPage);
+    Buffer import = Buffer::import(context_, memory.get(), kPage);
+    const uint8_t value = 1;
+    for (unsigned bits = 34; bits < 64; bits++) {
+        const ze_result_t result = zeCommandListAppendMemoryFill(
+            list().get(), import.get(), &value, 1, size_t{1} << bits, nullptr, 0, nullptr);
+        EXPECT_TRUE(result == ZE_RESULT_ERROR_INVALID_ARGUMENT ||
+                    result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+            << bits << ": " << Result{result};
+    }
+    EXPECT_OK(list().fill(import.get(), 2, kPage));
+    EXPECT_EQ(2, memory.bytes()[0]);
+}
+
+/* Regions of billions of rows and slices that end in the same few bytes' neighbourhood. */
+TEST_F(Copy, RegionsBeyondAnyMemory) {
+    Buffer buffer = Buffer::host(context_, 16 * kPage);
+    const ze_copy_region_t extremes[] = {
+        {0, 0, 0, 1, UINT32_MAX, 1},
+        {0, 0, 0, 1, 1, UINT32_MAX},
+        {0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+    };
+    for (const ze_copy_region_t& region : extremes) {
+        for (uint32_t pitch : {2u, 4u, UINT32_MAX}) {
+            ze_copy_region_t target = region;
+            EXPECT_NE(ZE_RESULT_SUCCESS,
+                      zeCommandListAppendMemoryCopyRegion(list().get(), buffer.get(), &target,
+                                                          pitch, 8, buffer.bytes() + 1, &region, 4,
+                                                          8, nullptr, 0, nullptr));
+        }
+    }
+    EXPECT_OK(list().fill(buffer.get(), 3, kPage));
 }
 
 TEST_F(Copy, PrefetchAndAdviceSucceed) {

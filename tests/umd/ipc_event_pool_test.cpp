@@ -199,6 +199,14 @@ TEST_F(IpcEventPool, Errors) {
                   zeEventPoolOpenIpcHandle(context_, wrong, &opened))
             << at;
     }
+    // A count is believed only when the memory is of that size.
+    for (uint32_t count : {0u, kEvents + 1000, 1u << 28, ~0u}) {
+        ze_ipc_event_pool_handle_t wrong = handle;
+        std::memcpy(wrong.data + 32, &count, sizeof count);
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  zeEventPoolOpenIpcHandle(context_, wrong, &opened))
+            << count;
+    }
     // Who made it destroys it, who opened it closes it.
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeEventPoolCloseIpcHandle(pool));
     ASSERT_OK(zeEventPoolOpenIpcHandle(context_, handle, &opened));

@@ -62,9 +62,6 @@ ze_result_t CommandList::appendCopyRegion(const RegionCopy& region, const EventL
     destinationExtent(region, dst);
     sourceExtent(region, src);
     if (dst.size != 0) {
-        if (regionOverlaps(region))
-            return fail(ZE_RESULT_ERROR_OVERLAPPING_REGIONS,
-                        "the source and destination regions overlap");
         RegionCopy placed = region;
         result = append.operand("srcptr", reinterpret_cast<const void*>(src.start), src.size,
                                 Append::Access::Read, placed.src);
@@ -73,6 +70,10 @@ ze_result_t CommandList::appendCopyRegion(const RegionCopy& region, const EventL
                                     Append::Access::Write, placed.dst);
         if (result != ZE_RESULT_SUCCESS)
             return result;
+        // Behind the operands: what this takes is bounded by the memory that is really there.
+        if (regionOverlaps(region))
+            return fail(ZE_RESULT_ERROR_OVERLAPPING_REGIONS,
+                        "the source and destination regions overlap");
         if (!append.encoder().copyRegion(placed))
             return Append::outOfMemory();
     }

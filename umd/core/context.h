@@ -278,6 +278,7 @@ private:
     // Reservations. Callers hold m_virtualMutex.
     ze_result_t findReservation(const void* ptr, size_t size, ReservationTable::Map::iterator& out);
     void recordPiece(uint64_t address, MappedPiece& piece) noexcept;
+    bool hasReadOnlyPage(uint64_t base, uint64_t count) const;
     void splitPiece(Reservation& reservation, uint64_t address);
     void erasePieces(Reservation& reservation, uint64_t begin, uint64_t end) noexcept;
     int unbindPieces(const Reservation& reservation, uint64_t begin, uint64_t end);

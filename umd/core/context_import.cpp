@@ -218,16 +218,21 @@ bool Context::meetsReadOnlyImport(const void* ptr, size_t size) const {
     const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
     const uint64_t base = start & ~(kPage - 1);
     const uint64_t end = start + size;
-    AllocationView view;
     std::lock_guard lock(m_mutex);
-    // Page by page only where something is imported at all: imports may hide parts of each other.
-    if (!m_map.overlaps(base, end - base, &view))
+    return hasReadOnlyPage(base, (end - base + kPage - 1) / kPage);
+}
+
+// Halves what something is imported in, down to single pages, because imports may hide parts of
+// each other. What has none is passed over as a whole: the range may be as large as the address
+// space.
+bool Context::hasReadOnlyPage(uint64_t base, uint64_t count) const {
+    AllocationView view;
+    if (!m_map.overlaps(base, count * kPage))
         return false;
-    for (uint64_t page = base; page < end; page += kPage) {
-        if (m_map.find(page, view) && view.readOnly)
-            return true;
-    }
-    return false;
+    if (count == 1)
+        return m_map.find(base, view) && view.readOnly;
+    const uint64_t half = count / 2;
+    return hasReadOnlyPage(base, half) || hasReadOnlyPage(base + half * kPage, count - half);
 }
 
 ze_result_t Context::importTransient(Device& device, const void* ptr, size_t size,
@@ -322,17 +327,24 @@ ze_result_t Context::resolveFrom(Context& source, Device& device, const void* pt
                     asULL(view.base), asULL(view.size));
     const uint64_t base = start & ~(kPage - 1);
     const uint64_t length = ((start + size + kPage - 1) & ~(kPage - 1)) - base;
-    // The source's lock keeps the allocation from being freed until our mapping holds its object.
-    std::unique_lock<std::mutex> lock(source.m_mutex);
-    if (!source.lookup(ptr, view) || !view.contains(start, size) || view.allocation == nullptr)
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                    "%p is not an allocation of the source context", ptr);
-    const uint32_t gem = view.allocation->gem[source.positionOf(device)];
+    uint32_t gem = 0;
+    {
+        // Only to find the object and hold it: never with this context's lock, for another thread
+        // may copy the other way.
+        std::lock_guard lock(source.m_mutex);
+        if (!source.lookup(ptr, view) || !view.contains(start, size) || view.allocation == nullptr)
+            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                        "%p is not an allocation of the source context", ptr);
+        gem = view.allocation->gem[source.positionOf(device)];
+        if (gem != 0)
+            device.file().holdGem(gem);
+    }
     if (gem == 0)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is memory that device %u cannot access",
                     ptr, device.index());
     const ze_result_t result =
         bindTransient(device, gem, base - view.base, length, base, view.readOnly, out.import);
+    device.file().closeGem(gem);
     if (result == ZE_RESULT_SUCCESS)
         out.address = out.import.deviceAddress(ptr);
     return result;

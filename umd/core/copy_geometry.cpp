@@ -26,9 +26,21 @@ bool extentOf(uint64_t start, const RegionCopy& region, uint64_t pitch, uint64_t
     return true;
 }
 
+/// Is every slice at an address behind all bytes of the one before it?
+bool slicesAreApart(const RegionCopy& region, uint64_t pitch, uint64_t slice) noexcept {
+    return region.depth == 1 || slice >= (region.height - 1) * pitch + region.width;
+}
+
 /// Does the row [row, row + width) share a byte with a row of the destination?
 bool rowMeetsDestination(const RegionCopy& region, uint64_t row) noexcept {
-    for (uint64_t z = 0; z < region.depth; z++) {
+    uint64_t first = 0;
+    uint64_t last = region.depth;
+    // Then the slice that the row begins in and the one after it decide.
+    if (region.depth > 1 && slicesAreApart(region, region.dstPitch, region.dstSlice)) {
+        first = row < region.dst ? 0 : (row - region.dst) / region.dstSlice;
+        last = std::min(region.depth, first + 2);
+    }
+    for (uint64_t z = first; z < last; z++) {
         const uint64_t slice = region.dst + z * region.dstSlice;
         if (region.dstPitch == 0 || region.height == 1) {
             if (rangesOverlap(slice, region.width, row, region.width))
@@ -64,7 +76,14 @@ bool equalStridesOverlap(const RegionCopy& region) noexcept {
         return y < static_cast<Wide>(region.height) && -y < static_cast<Wide>(region.height) &&
                x < static_cast<Wide>(region.width) && -x < static_cast<Wide>(region.width);
     };
-    for (Wide z = 1 - depth; z < depth; z++) {
+    Wide first = 1 - depth;
+    Wide last = depth;
+    // Then only the nearest distances of slices can bring two rows together.
+    if (depth > 1 && slicesAreApart(region, region.dstPitch, region.dstSlice)) {
+        first = std::max(first, distance / slice - 1);
+        last = std::min(last, distance / slice + 2);
+    }
+    for (Wide z = first; z < last; z++) {
         const Wide bytes = distance - z * slice;
         if (region.height == 1 || pitch == 0) {
             if (meets(bytes, 0))

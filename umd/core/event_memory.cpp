@@ -24,11 +24,12 @@ ze_result_t EventMemory::create(Context& context, uint32_t count, bool shareable
 ze_result_t EventMemory::open(Context& context, const drm_vze_share_token& token, uint32_t count,
                               std::shared_ptr<EventMemory>& out) {
     std::shared_ptr<EventMemory> memory(new EventMemory(context, count));
-    memory->makeSignallers();
     const ze_result_t result =
         context.openInternal(token, size_t{count} * sizeof(EventWords), memory->m_block);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    // The count is whoever made the handle's word, until the share has proved it.
+    memory->makeSignallers();
     out = std::move(memory);
     return ZE_RESULT_SUCCESS;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <new>
 
 #include <level_zero/ze_api.h>
 
 #include "core/log.h"
+#include "kmd/fork.h"
 
 namespace vze {
 
@@ -32,7 +34,9 @@ ze_result_t guarded(Body&& body) noexcept {
 
 } // namespace vze
 
-/// Argument checks that nearly every entry point begins with.
+/// Argument checks that nearly every entry point begins with. In a child that was forked after the
+/// driver was opened no call gets further: the memory that objects look at is not mapped there, and
+/// locks may be held by threads that it does not have.
 #define VZE_CHECK_HANDLE(object, name)                                                             \
     do {                                                                                           \
         if ((name) == nullptr)                                                                     \
@@ -41,6 +45,8 @@ ze_result_t guarded(Body&& body) noexcept {
             return ::vze::fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,                                   \
                                #name " %p is not a live handle of the right kind",                 \
                                static_cast<const void*>(name));                                    \
+        if (::vze::kmd::openedBeforeFork())                                                        \
+            return ::vze::failErrno(EPERM, "the process was forked after the driver was opened");  \
     } while (0)
 
 #define VZE_CHECK_POINTER(name)                                                                    \

@@ -304,6 +304,12 @@ void DeviceFile::closeGem(uint32_t handle) {
     call(DRM_IOCTL_GEM_CLOSE, &args);
 }
 
+void DeviceFile::holdGem(uint32_t handle) {
+    std::lock_guard lock(m_importMutex);
+    auto [it, created] = m_importReferences.try_emplace(handle, 1);
+    it->second++;
+}
+
 int DeviceFile::gemInfo(uint32_t handle, drm_vze_gem_info& out) {
     out = {};
     out.handle = handle;

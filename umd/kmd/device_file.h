@@ -75,6 +75,8 @@ public:
     /// Drops one reference to a handle: a handle that importDmaBuf() gave n times is closed at the
     /// n-th.
     void closeGem(uint32_t handle);
+    /// One more reference to a handle that stays open meanwhile.
+    void holdGem(uint32_t handle);
     int gemInfo(uint32_t handle, drm_vze_gem_info& out);
 
     int exportDmaBuf(uint32_t handle, UniqueFd& out);

@@ -74,6 +74,30 @@ TEST(CopyGeometry, ColumnsOfOneImageDoNotOverlap) {
     EXPECT_TRUE(regionOverlaps(region));
 }
 
+/* What takes no time however many slices and rows there are: it would not end if each were looked
+ * at. */
+TEST(CopyGeometry, AnyNumberOfSlices) {
+    RegionCopy region = {.dst = 1 << 20,
+                         .src = (1 << 20) + 1,
+                         .width = 1,
+                         .height = 1,
+                         .depth = uint64_t{1} << 32,
+                         .dstPitch = 1,
+                         .dstSlice = 2,
+                         .srcPitch = 1,
+                         .srcSlice = 2};
+    EXPECT_FALSE(regionOverlaps(region));
+    region.src++;
+    EXPECT_TRUE(regionOverlaps(region));
+    region.height = 1000;
+    region.dstPitch = region.srcPitch = 8;
+    region.dstSlice = region.srcSlice = 8000;
+    region.src = region.dst + 7 * 8000 + 3;
+    EXPECT_FALSE(regionOverlaps(region));
+    region.src -= 3;
+    EXPECT_TRUE(regionOverlaps(region));
+}
+
 bool overlapByBytes(const RegionCopy& region) {
     std::set<uint64_t> bytes;
     for (uint64_t z = 0; z < region.depth; z++) {
