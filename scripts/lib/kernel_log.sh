@@ -4,10 +4,14 @@
 
 KERNEL_LOG_FAULTS='\bWARNING: |\bBUG[: ]|\bOops|INFO: (task|rcu|possible)|possible (recursive|circular|irq)|inconsistent lock|lockdep|KASAN|UBSAN|KMSAN|KCSAN|kmemleak|refcount_t|general protection|Call Trace|memory leak|leaked|stack segment|double fault|unable to handle|scheduling while atomic|suspicious RCU|DMA-API:.*(error|warning)'
 
+# What the checkers say of themselves at boot.
+KERNEL_LOG_GREETINGS='RCU lockdep checking is enabled|kmemleak: (Automatic memory scanning thread|Kernel memory leak detector)'
+
 # kernel_log_faults FILE: the first reports in the kernel log, each with the test that ran (the tests say "vze-test:
 # NAME" in the log when they begin).
 kernel_log_faults() {
-    awk -v faults="$KERNEL_LOG_FAULTS" '
+    awk -v faults="$KERNEL_LOG_FAULTS" -v greetings="$KERNEL_LOG_GREETINGS" '
+        $0 ~ greetings { next }
         match($0, /vze-test: .*/) { test = substr($0, RSTART + 10); next }
         $0 ~ faults { print NR ": " $0 (test == "" ? "" : " (during " test ")"); if (++count == 3) exit }' "$1"
 }
