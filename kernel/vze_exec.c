@@ -488,10 +488,14 @@ int vze_exec_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 	job = kvzalloc(struct_size(job, batches, args->num_batches), GFP_KERNEL_ACCOUNT);
 	if (!job) {
-		vze_queue_put(queue);
-		return -ENOMEM;
+		ret = -ENOMEM;
+		goto out_queue;
 	}
-	job->queue = queue;
+	/*
+	 * A reference of its own: a job that is pushed may be over and freed, with the last
+	 * reference on a queue that was destroyed meanwhile, before the locks are released.
+	 */
+	job->queue = vze_queue_get(queue);
 	job->num_batches = args->num_batches;
 
 	ret = job_read_batches(job, args->batches);
@@ -504,11 +508,12 @@ int vze_exec_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (ret)
 		goto err_free;
 	ret = job_submit_all(job, file, &args->seqno);
-	if (ret)
-		goto err_free;
-	return 0;
+	if (!ret)
+		goto out_queue;
 
 err_free:
 	job_free(job);
+out_queue:
+	vze_queue_put(queue);
 	return ret;
 }

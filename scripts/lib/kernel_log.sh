@@ -4,8 +4,8 @@
 
 KERNEL_LOG_FAULTS='\bWARNING: |\bBUG[: ]|\bOops|INFO: (task|rcu|possible)|possible (recursive|circular|irq)|inconsistent lock|lockdep|KASAN|UBSAN|KMSAN|KCSAN|kmemleak|refcount_t|general protection|Call Trace|memory leak|leaked|stack segment|double fault|unable to handle|scheduling while atomic|suspicious RCU|DMA-API:.*(error|warning)'
 
-# What the checkers say of themselves at boot.
-KERNEL_LOG_GREETINGS='RCU lockdep checking is enabled|kmemleak: (Automatic memory scanning thread|Kernel memory leak detector)'
+# What the checkers say of themselves at boot, and what programs of a test die of.
+KERNEL_LOG_GREETINGS='RCU lockdep checking is enabled|kmemleak: (Automatic memory scanning thread|Kernel memory leak detector)|traps: '
 
 # kernel_log_faults FILE: the first reports in the kernel log, each with the test that ran (the tests say "vze-test:
 # NAME" in the log when they begin).
