@@ -38,6 +38,16 @@ struct HostVisibleBlock {
     explicit operator bool() const noexcept { return cpu != nullptr; }
 };
 
+/// A block of another process, as Context::openInternal() is to find it.
+struct SharedBlock {
+    drm_vze_share_token token{};
+    /// Share descriptor, -1: none. It proves the right that the token alone does not; without a
+    /// secret in the token it is all there is.
+    int fd = -1;
+    uint64_t userData = 0; ///< of shareInternal(); another one is a forged handle
+    size_t size = 0;
+};
+
 /// A device's view of a piece of the application's memory for as long as this object lives: the
 /// pages are pinned and bound at an address of the driver's own, never at the CPU address, so that
 /// it neither disturbs nor depends on imports that overlap it. Must be gone before its context.
@@ -144,11 +154,13 @@ public:
     /// shareInternal() can hand to other processes.
     ze_result_t allocInternal(size_t size, HostVisibleBlock& out, bool dedicated = false);
     void freeInternal(HostVisibleBlock& block) noexcept;
-    /// Token of a dedicated block; counted, given back with unshareInternal().
-    ze_result_t shareInternal(const HostVisibleBlock& block, drm_vze_share_token& token);
+    /// Token of a dedicated block; counted, given back with unshareInternal(). @p userData is kept
+    /// with the share for its openers.
+    ze_result_t shareInternal(const HostVisibleBlock& block, uint64_t userData,
+                              drm_vze_share_token& token);
     ze_result_t unshareInternal(const HostVisibleBlock& block, const drm_vze_share_token& token);
     /// Maps a block of another process (or of this one) into this context.
-    ze_result_t openInternal(const drm_vze_share_token& token, size_t size, HostVisibleBlock& out);
+    ze_result_t openInternal(const SharedBlock& shared, HostVisibleBlock& out);
 
     // ---- zeMem*
 

@@ -144,12 +144,14 @@ void Context::freeInternal(HostVisibleBlock& block) noexcept {
 
 // ---- blocks of several processes
 
-ze_result_t Context::shareInternal(const HostVisibleBlock& block, drm_vze_share_token& token) {
+ze_result_t Context::shareInternal(const HostVisibleBlock& block, uint64_t userData,
+                                   drm_vze_share_token& token) {
     if (block.slab == nullptr || !block.slab->dedicated)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the memory was not made to be shared");
     Device& device = *m_devices.front();
     drm_vze_share_create args{};
     args.handle = block.slab->gem[0];
+    args.user_data = userData;
     if (int error = device.file().createShare(args))
         return failErrno(error, "SHARE_CREATE");
     token = args.token;
@@ -163,35 +165,49 @@ ze_result_t Context::unshareInternal(const HostVisibleBlock&, const drm_vze_shar
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t Context::openInternal(const drm_vze_share_token& token, size_t size,
-                                  HostVisibleBlock& out) {
+ze_result_t Context::openInternal(const SharedBlock& shared, HostVisibleBlock& out) {
     std::list<InternalSlab> fresh;
     fresh.emplace_back();
     InternalSlab& slab = fresh.back();
-    slab.size = roundUp(std::max<size_t>(size, 1), kPage);
+    slab.size = roundUp(std::max<size_t>(shared.size, 1), kPage);
     slab.dedicated = true;
     slab.gem = noHandles();
     // The share is of one device; the others get the same pages by dma-buf.
     drm_vze_share_open args{};
-    int error = EXDEV;
     size_t home = 0;
-    for (size_t i = 0; i < m_devices.size() && error == EXDEV; ++i) {
-        args = {};
-        args.token = token;
-        error = m_devices[i]->file().openShare(args);
-        home = i;
-    }
+    auto open = [&](bool byDescriptor) {
+        int error = EXDEV;
+        for (size_t i = 0; i < m_devices.size() && error == EXDEV; ++i) {
+            args = {};
+            args.token = shared.token;
+            if (byDescriptor) {
+                args.flags = DRM_VZE_SHARE_OPEN_FD;
+                args.fd = shared.fd;
+                memset(args.token.secret, 0, sizeof(args.token.secret));
+            }
+            error = m_devices[i]->file().openShare(args);
+            home = i;
+        }
+        return error;
+    };
+    constexpr drm_vze_share_token kNothing{};
+    const bool onlyDescriptor =
+        memcmp(shared.token.secret, kNothing.secret, sizeof(kNothing.secret)) == 0;
+    int error = open(onlyDescriptor);
+    // The number may name anything in this process: then the first answer stands.
+    if (error == EACCES && !onlyDescriptor && shared.fd >= 0 && open(true) == 0)
+        error = 0;
     if (error == EACCES)
         return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "the handle is of another user");
-    if (error == ENOENT || error == EXDEV)
+    if (error == ENOENT || error == EXDEV || error == EBADF || error == EINVAL)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                     "the handle is of nothing that exists (any more)");
     if (error != 0)
         return failErrno(error, "SHARE_OPEN");
     slab.gem[home] = args.handle;
-    if (args.size != slab.size) {
+    if (args.size != slab.size || args.user_data != shared.userData) {
         closeObjects(slab.gem);
-        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle is of memory of another size");
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle is damaged");
     }
     error = spreadSystemObject(home, slab.gem);
     if (error != 0) {

@@ -21,11 +21,11 @@ ze_result_t EventMemory::create(Context& context, uint32_t count, bool shareable
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t EventMemory::open(Context& context, const drm_vze_share_token& token, uint32_t count,
+ze_result_t EventMemory::open(Context& context, SharedBlock shared, uint32_t count,
                               std::shared_ptr<EventMemory>& out) {
     std::shared_ptr<EventMemory> memory(new EventMemory(context, count));
-    const ze_result_t result =
-        context.openInternal(token, size_t{count} * sizeof(EventWords), memory->m_block);
+    shared.size = size_t{count} * sizeof(EventWords);
+    const ze_result_t result = context.openInternal(shared, memory->m_block);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     // The count is whoever made the handle's word, until the share has proved it.

@@ -32,8 +32,8 @@ public:
     /// @p shareable: another process can map it by a share of the block.
     static ze_result_t create(Context& context, uint32_t count, bool shareable,
                               std::shared_ptr<EventMemory>& out);
-    /// Maps the memory of a pool by its share.
-    static ze_result_t open(Context& context, const drm_vze_share_token& token, uint32_t count,
+    /// Maps the memory of another process's pool of @p count events. shared.size is filled in.
+    static ze_result_t open(Context& context, SharedBlock shared, uint32_t count,
                             std::shared_ptr<EventMemory>& out);
     ~EventMemory();
     EventMemory(const EventMemory&) = delete;
