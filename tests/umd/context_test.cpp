@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
+#include "commands.h"
 #include "fixture.h"
+#include "physical.h"
 
 using namespace vze::test;
 
@@ -70,6 +72,83 @@ TEST_F(Context, MemoryOfOneIsUnknownInAnother) {
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(other, buffer.get()));
     EXPECT_EQ(ZE_MEMORY_TYPE_DEVICE, allocInfo(context_, buffer.get()).type);
     EXPECT_OK(zeContextDestroy(other));
+}
+
+uint64_t usableMemory(ze_device_handle_t device) {
+    ze_device_usablemem_size_ext_properties_t usable{};
+    usable.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    properties.pNext = &usable;
+    EXPECT_OK(zeDeviceGetProperties(device, &properties));
+    return usable.currUsableMemSize;
+}
+
+/* Queues, lists, events and fences outlive the handle of their context; its memory does not. */
+TEST_F(Context, WhatIsLeftIsDestroyedLater) {
+    const auto before = deviceCounts();
+    const uint64_t usable = usableMemory(device_);
+    ze_context_handle_t other = makeContext();
+    {
+        Events events(other, 2);
+        ImmediateList immediate(other, device_);
+        Queue queue(other, device_);
+        CommandList list(other, device_), unused(other, device_);
+        ze_fence_desc_t fenceDesc{};
+        fenceDesc.stype = ZE_STRUCTURE_TYPE_FENCE_DESC;
+        ze_fence_handle_t fence = nullptr;
+        ASSERT_OK(zeFenceCreate(queue.get(), &fenceDesc, &fence));
+
+        // Memory of each kind that nobody frees.
+        auto desc = deviceDesc();
+        void* device = nullptr;
+        ASSERT_OK(zeMemAllocDevice(other, &desc, kMiB, 0, device_, &device));
+        auto host = hostDesc();
+        void* system = nullptr;
+        ASSERT_OK(zeMemAllocHost(other, &host, kMiB, 0, &system));
+        Mapping memory = Mapping::anonymous(kPage);
+        void* import = nullptr;
+        ASSERT_OK(importMemory(other, memory.get(), kPage, &import));
+        ze_physical_mem_desc_t physicalDesc{};
+        physicalDesc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+        physicalDesc.flags = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE;
+        physicalDesc.size = kMiB;
+        ze_physical_mem_handle_t physical = nullptr;
+        ASSERT_OK(zePhysicalMemCreate(other, device_, &physicalDesc, &physical));
+        void* range = nullptr;
+        ASSERT_OK(zeVirtualMemReserve(other, nullptr, kMiB, &range));
+        ASSERT_OK(
+            zeVirtualMemMap(other, range, kMiB, physical, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+        EXPECT_GT(usable, usableMemory(device_));
+
+        const uint8_t value = 3;
+        ASSERT_OK(zeCommandListAppendMemoryFill(list.get(), device, &value, 1, kMiB, events[1], 0,
+                                                nullptr));
+        ASSERT_OK(zeCommandListClose(list.get()));
+        EXPECT_OK(queue.execute(list, fence));
+        EXPECT_OK(queue.wait());
+        // Not while the device is at work in it.
+        ze_event_handle_t wait = events[0];
+        ASSERT_OK(zeCommandListAppendWaitOnEvents(immediate.get(), 1, &wait));
+        EXPECT_ZE(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, zeContextDestroy(other));
+        EXPECT_OK(immediate.fillAsync(range, 4, kMiB));
+        EXPECT_OK(zeEventHostSignal(events[0]));
+        EXPECT_OK(immediate.wait());
+        EXPECT_OK(zeContextDestroy(other));
+
+        EXPECT_EQ(usable, usableMemory(device_)) << "its memory is free at once";
+        EXPECT_EQ(0u, pinnedBytes());
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeContextDestroy(other));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(other, device));
+        EXPECT_OK(zeEventQueryStatus(events[1]));
+        EXPECT_OK(zeEventHostReset(events[1]));
+        EXPECT_OK(zeFenceQueryStatus(fence));
+        EXPECT_OK(zeCommandListReset(list.get()));
+        EXPECT_OK(zeCommandListAppendSignalEvent(immediate.get(), events[1]));
+        EXPECT_OK(zeEventHostSynchronize(events[1], kLongWait));
+        EXPECT_OK(zeFenceDestroy(fence));
+    }
+    EXPECT_EQ(before, deviceCounts());
 }
 
 TEST_F(Context, Residency) {

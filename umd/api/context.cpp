@@ -111,9 +111,9 @@ ze_result_t ZE_APICALL zeContextDestroy(ze_context_handle_t hContext) {
         if (context->driver().isDefaultContext(*context))
             return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                         "hContext: the default context belongs to the driver");
-        if (context->hasQueues())
+        if (context->work().unfinished())
             return fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                        "hContext: there are command queues or immediate lists left in it");
+                        "hContext: a command queue or immediate list in it has unfinished work");
         context->destroy();
         return ZE_RESULT_SUCCESS;
     });

@@ -97,6 +97,7 @@ private:
     CommandList(Context& context, Device& device) noexcept : m_context(context), m_device(device) {}
 
     Context& m_context;
+    const ContextUse m_use{m_context}; // goes after what is declared below
     Device& m_device;
     uint32_t m_ordinal = 0;
     ze_command_list_flags_t m_flags = 0;

@@ -40,23 +40,64 @@ int Context::createVms() {
 
 void Context::destroy() noexcept {
     m_driver.removeContext(*this);
-    delete this;
+    retire();
+    if (m_uses.load(std::memory_order_acquire) > 1)
+        freeMemory();
+    releaseUse();
+}
+
+void Context::releaseUse() noexcept {
+    if (m_uses.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete this;
+}
+
+// All that the application has in the context. An address that may still be mapped is not given to
+// anyone else.
+void Context::freeMemory() noexcept {
+    {
+        std::lock_guard virtualLock(m_virtualMutex);
+        for (auto& [start, reservation] : m_reservations.map()) {
+            drm_vze_bind_op op{};
+            op.op = DRM_VZE_BIND_UNMAP;
+            op.range = reservation.size;
+            op.addr = start;
+            int mapped = 0;
+            for (Device* device : m_devices) {
+                if (reservation.pieces.empty())
+                    break;
+                const int error = device->file().bind(vmId(*device), {&op, 1});
+                if (error != 0 && error != EIO && error != ENODEV)
+                    mapped = error;
+            }
+            erasePieces(reservation, start, start + reservation.size);
+            if (mapped == 0)
+                unreserveAddresses(start, reservation.size);
+        }
+        m_reservations.map().clear();
+    }
+    std::unordered_map<const void*, std::shared_ptr<PhysicalMemory>> physical;
+    {
+        std::lock_guard lock(m_mutex);
+        physical.swap(m_physical);
+    }
+    for (auto& [handle, memory] : physical)
+        ExportTable::instance().forget(memory->exported());
+    for (;;) {
+        std::unique_ptr<Allocation> owned;
+        {
+            std::lock_guard lock(m_mutex);
+            if (m_allocations.empty())
+                break;
+            owned = unpublish(*m_allocations.begin()->first);
+        }
+        releaseMemory(*owned);
+    }
 }
 
 // Objects go before address spaces, so that each unbind finds its own; what the arenas reserved
 // goes last, when nothing can be mapped there any more.
 Context::~Context() {
-    for (auto& [start, reservation] : m_reservations.map()) {
-        erasePieces(reservation, start, start + reservation.size);
-        unreserveAddresses(start, reservation.size);
-    }
-    m_reservations.map().clear();
-    for (auto& [handle, memory] : m_physical)
-        ExportTable::instance().forget(memory->exported());
-    m_physical.clear();
-    for (auto& [key, allocation] : m_allocations)
-        releaseMemory(*allocation);
-    m_allocations.clear();
+    freeMemory();
     for (InternalSlab& slab : m_slabs) {
         unbindObjects(slab.gem, slab.base, slab.size);
         closeObjects(slab.gem);
@@ -76,23 +117,6 @@ bool Context::contains(const Device& device) const noexcept {
 size_t Context::positionOf(const Device& device) const noexcept {
     return static_cast<size_t>(std::find(m_devices.begin(), m_devices.end(), &device) -
                                m_devices.begin());
-}
-
-void Context::registerQueue(Device& device, uint32_t queueId) {
-    std::lock_guard lock(m_mutex);
-    m_queues.push_back({&device, queueId});
-}
-
-void Context::unregisterQueue(Device& device, uint32_t queueId) noexcept {
-    std::lock_guard lock(m_mutex);
-    std::erase_if(m_queues, [&](const QueueEntry& entry) {
-        return entry.device == &device && entry.id == queueId;
-    });
-}
-
-bool Context::hasQueues() const noexcept {
-    std::lock_guard lock(m_mutex);
-    return !m_queues.empty();
 }
 
 // ---- objects on all devices

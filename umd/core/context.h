@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -102,7 +103,9 @@ struct ResolvedRange {
 class Context : public Handle<Context, ze_context_handle_t, HandleKind::Context> {
 public:
     static ze_result_t create(Driver& driver, std::span<Device* const> devices, Context*& out);
-    /// Frees everything that was left, like the kernel does at the end of a process.
+    /// Frees everything that was left, like the kernel does at the end of a process. The address
+    /// spaces stay for the queues, lists and event pools that are left, until the last of them is
+    /// destroyed, too (see ContextUse).
     void destroy() noexcept;
 
     Driver& driver() const noexcept { return m_driver; }
@@ -113,12 +116,8 @@ public:
 
     // ---- queues: frees with a policy must know what may still use memory
 
-    /// Every kernel queue on one of the context's address spaces is registered while it exists.
-    void registerQueue(Device& device, uint32_t queueId);
-    void unregisterQueue(Device& device, uint32_t queueId) noexcept;
-    bool hasQueues() const noexcept;
-    /// The same queues with what their unfinished work touches: a free asks it for the work to wait
-    /// for.
+    /// The queues on the context's address spaces with what their unfinished work touches: a free
+    /// asks it for the work to wait for.
     WorkTracker& work() noexcept { return m_work; }
 
     // ---- look-up
@@ -217,9 +216,12 @@ public:
 
 private:
     friend class TransientImport;
+    friend class ContextUse;
 
     Context(Driver& driver, std::span<Device* const> devices);
     ~Context();
+    void releaseUse() noexcept;
+    void freeMemory() noexcept;
 
     // Address spaces and objects on all devices.
     int createVms();
@@ -297,10 +299,6 @@ private:
     int bindPieces(Device& device, const Reservation& reservation, uint64_t begin, uint64_t end,
                    const ze_memory_access_attribute_t* access);
 
-    struct QueueEntry {
-        Device* device;
-        uint32_t id;
-    };
     /// Addresses of a deferred free: kept until the kernel has undone the mapping.
     struct Deferred {
         AllocationType type;
@@ -321,6 +319,7 @@ private:
     };
 
     Driver& m_driver;
+    std::atomic<uint32_t> m_uses{1}; // of the handle, and of each ContextUse
     const std::vector<Device*> m_devices;
     std::vector<uint32_t> m_vms; // by Device::index(), 0: not in this context
 
@@ -332,7 +331,6 @@ private:
     VaArena m_deviceArena; // no CPU access
     VaArena m_hostArena;   // the CPU sees what the first device's address space maps
     std::unordered_map<Allocation*, std::unique_ptr<Allocation>> m_allocations;
-    std::vector<QueueEntry> m_queues;
     std::list<InternalSlab> m_slabs;
     std::unordered_map<const void*, std::shared_ptr<PhysicalMemory>> m_physical;
     std::list<Deferred> m_deferred;
@@ -340,6 +338,21 @@ private:
     std::vector<Transit> m_transit;
     std::condition_variable m_transitEnded;
     WorkTracker m_work;
+};
+
+/// A part of every object that needs a context's address spaces or its driver memory: the handle
+/// may be destroyed before that object, which then has no memory of the application to work on.
+class ContextUse {
+public:
+    explicit ContextUse(Context& context) noexcept : m_context(context) {
+        m_context.m_uses.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~ContextUse() { m_context.releaseUse(); }
+    ContextUse(const ContextUse&) = delete;
+    ContextUse& operator=(const ContextUse&) = delete;
+
+private:
+    Context& m_context;
 };
 
 } // namespace vze

@@ -75,6 +75,7 @@ private:
     void makeSignallers();
 
     Context& m_context;
+    const ContextUse m_use{m_context}; // goes after what is declared below
     const uint32_t m_count;
     HostVisibleBlock m_block;
     std::unique_ptr<std::atomic<uint64_t>[]> m_signallers;

@@ -55,7 +55,10 @@ public:
 
 protected:
     Handle() noexcept : HandleHeader{handleTables(), kKind} {}
-    ~Handle() { const_cast<volatile HandleKind&>(kind) = HandleKind::Dead; }
+    ~Handle() { retire(); }
+
+    /// from() does not know the handle any more, while the object lives on.
+    void retire() noexcept { const_cast<volatile HandleKind&>(kind) = HandleKind::Dead; }
 };
 
 } // namespace vze

@@ -68,7 +68,6 @@ ze_result_t Queue::create(Context& context, Device& device, uint32_t priority,
                     "all %u hardware queues of the device are in use", device.info().num_queues);
     else if (error != 0)
         return failErrno(error, "QUEUE_CREATE");
-    context.registerQueue(device, queue->m_id);
     context.work().add(queue);
     out = std::move(queue);
     return ZE_RESULT_SUCCESS;
@@ -98,7 +97,6 @@ void Queue::stop() noexcept {
     if (unfinished)
         log(LogLevel::Info, "queue %u is destroyed with unfinished work, which is stopped", m_id);
     m_context.work().remove(*this);
-    m_context.unregisterQueue(m_device, m_id);
     // Once this returns the device touches nothing for this queue: the memory of the work can go.
     m_device.file().destroyQueue(m_id);
 }

@@ -90,6 +90,7 @@ private:
     std::string describeStop();
 
     Context& m_context;
+    const ContextUse m_use{m_context}; // goes after what is declared below
     Device& m_device;
     uint32_t m_id = 0;
     HostVisibleBlock m_block; // completion word, then the command that counts

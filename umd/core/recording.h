@@ -93,6 +93,7 @@ private:
     bool addChunk(size_t words);
 
     Context& m_context;
+    const ContextUse m_use{m_context}; // goes after what is declared below
     std::vector<Chunk> m_chunks;
     const char* m_call = nullptr;
     std::vector<Range> m_touched;

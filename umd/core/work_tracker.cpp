@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/work_tracker.h"
 
+#include <algorithm>
 #include <new>
 
 #include "core/queue.h"
@@ -44,6 +45,13 @@ void WorkTracker::releaseWhenDone(uint64_t base, uint64_t size) noexcept {
     } catch (const std::bad_alloc&) {
         // Released like other finished work, by a later call.
     }
+}
+
+bool WorkTracker::unfinished() {
+    const std::vector<std::shared_ptr<Queue>> queues = snapshot();
+    return std::any_of(queues.begin(), queues.end(), [](const std::shared_ptr<Queue>& queue) {
+        return queue->wait(queue->lastSubmitted(), 0) == ZE_RESULT_NOT_READY;
+    });
 }
 
 std::shared_ptr<Queue> WorkTracker::find(const Device& device, uint32_t id) {

@@ -34,6 +34,9 @@ public:
     /// goes when that work ends, without another call.
     void releaseWhenDone(uint64_t base, uint64_t size) noexcept;
 
+    /// Whether a queue has work that has not ended.
+    bool unfinished();
+
     /// The queue with a kernel id, or null.
     std::shared_ptr<Queue> find(const Device& device, uint32_t id);
 
