@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "commands.h"
 #include "fixture.h"
 
 using namespace vze::test;
@@ -318,6 +319,53 @@ TEST_F(Copy, FromAnotherContext) {
             std::vector<uint8_t> seen = readBack(ours.get(), 2 * kPage);
             EXPECT_EQ(-1, firstMismatch(seen.data(), seen.size(), 6));
         }
+    }
+    EXPECT_OK(zeContextDestroy(other));
+}
+
+/* A copy that names the source's context finds the destination's by itself. */
+TEST_F(Copy, IntoAnotherContext) {
+    ze_context_handle_t other = makeContext();
+    {
+        ImmediateList there(other, device_);
+        const auto copy = [&](ze_command_list_handle_t to, void* dst, ze_context_handle_t source,
+                              const void* src, size_t size) {
+            return zeCommandListAppendMemoryCopyFromContext(to, dst, source, src, size, nullptr, 0,
+                                                            nullptr);
+        };
+        Buffer ours = Buffer::host(context_, 3 * kPage);
+        Buffer theirs[] = {Buffer::device(other, device_, 3 * kPage),
+                           Buffer::host(other, 3 * kPage),
+                           Buffer::shared(other, device_, 3 * kPage)};
+        std::vector<uint8_t> seen(2 * kPage);
+        for (uint32_t kind = 0; kind < 3; kind++) {
+            SCOPED_TRACE(kind);
+            uint8_t* target = theirs[kind].bytes() + 100;
+            writePattern(ours.get(), 2 * kPage, 70 + kind);
+            EXPECT_OK(copy(list().get(), target, context_, ours.get(), 2 * kPage));
+            EXPECT_OK(list().wait());
+            EXPECT_OK(there.copy(seen.data(), target, seen.size()));
+            EXPECT_EQ(-1, firstMismatch(seen.data(), seen.size(), 70 + kind));
+            // Within the other context, by a list of this one, which runs more than once.
+            CommandList again(context_, device_);
+            Queue queue(context_, device_);
+            uint8_t* back = theirs[(kind + 1) % 3].bytes() + 3;
+            EXPECT_OK(copy(again.get(), back, other, target, 2 * kPage));
+            EXPECT_OK(zeCommandListClose(again.get()));
+            for (int times = 0; times < 2; times++) {
+                EXPECT_OK(there.fill(back, 0, 2 * kPage));
+                EXPECT_OK(queue.execute(again));
+                EXPECT_OK(queue.wait());
+                EXPECT_OK(there.copy(seen.data(), back, seen.size()));
+                EXPECT_EQ(-1, firstMismatch(seen.data(), seen.size(), 70 + kind));
+            }
+        }
+        // Not past the end, and not by a copy that names no context.
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_SIZE, copy(list().get(), theirs[0].bytes() + 2 * kPage,
+                                                     context_, ours.get(), kPage + 1));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  list().copyAsync(theirs[0].get(), ours.get(), kPage));
+        EXPECT_OK(list().wait());
     }
     EXPECT_OK(zeContextDestroy(other));
 }

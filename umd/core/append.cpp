@@ -128,15 +128,26 @@ ze_result_t Append::destination(const char* argument, void* ptr, size_t size, ui
     return operand(argument, ptr, size, Access::Write, address);
 }
 
-ze_result_t Append::sourceOf(Context& source, const char* argument, const void* ptr, size_t size,
-                             uint64_t& address) {
+ze_result_t Append::destinationAnywhere(const char* argument, void* ptr, size_t size,
+                                        uint64_t& address) {
+    AllocationView view;
+    if (!m_list.context().lookup(ptr, view) &&
+        isDriverAddress(reinterpret_cast<uint64_t>(ptr), size)) {
+        if (const std::unique_ptr<ContextUse> owner = m_list.context().driver().ownerOf(ptr))
+            return operandOf(owner->context(), argument, ptr, size, Access::Write, address);
+    }
+    return destination(argument, ptr, size, address);
+}
+
+ze_result_t Append::operandOf(Context& owner, const char* argument, const void* ptr, size_t size,
+                              Access access, uint64_t& address) {
     const auto start = reinterpret_cast<uint64_t>(ptr);
     if (start + size < start)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: 0x%zx bytes at %p wrap around", argument,
                     size, ptr);
     ResolvedRange range;
-    const ze_result_t result =
-        m_list.context().resolveFrom(source, m_list.device(), ptr, size, false, range);
+    const ze_result_t result = m_list.context().resolveFrom(owner, m_list.device(), ptr, size,
+                                                            access == Access::Write, range);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     m_recording->touch(start, size);

@@ -39,9 +39,12 @@ public:
     ze_result_t source(const char* argument, const void* ptr, size_t size, uint64_t& address);
     /// operand() for a destination; a small one is written by finish() where nobody can tell.
     ze_result_t destination(const char* argument, void* ptr, size_t size, uint64_t& address);
-    /// operand() for a source that belongs to another context of the driver.
-    ze_result_t sourceOf(Context& source, const char* argument, const void* ptr, size_t size,
-                         uint64_t& address);
+    /// operand() for memory that belongs to another context of the driver.
+    ze_result_t operandOf(Context& owner, const char* argument, const void* ptr, size_t size,
+                          Access access, uint64_t& address);
+    /// destination() for memory of whichever context it belongs to.
+    ze_result_t destinationAnywhere(const char* argument, void* ptr, size_t size,
+                                    uint64_t& address);
 
     CommandEncoder& encoder() noexcept { return m_encoder; }
     Recording& recording() noexcept { return *m_recording; }

@@ -81,7 +81,8 @@ public:
 
     // ---- transfers (command_list_copy.cpp)
 
-    /// @p source: the context that @p src belongs to, null for the list's own.
+    /// @p source: the context that @p src belongs to, null for the list's own; when it is named,
+    /// @p dst may be of any context, too.
     ze_result_t appendCopy(void* dst, const void* src, size_t size, Context* source,
                            const EventLinks& events);
     /// @p pattern: 1..VZE_HW_MAX_PATTERN bytes.

@@ -23,10 +23,13 @@ ze_result_t CommandList::appendCopy(void* dst, const void* src, size_t size, Con
                         "dstptr %p and srcptr %p overlap within %zu bytes", dst, src, size);
         uint64_t from = 0;
         uint64_t to = 0;
-        result = foreign ? append.sourceOf(*source, "srcptr", src, size, from)
-                         : append.source("srcptr", src, size, from);
+        result = foreign
+                     ? append.operandOf(*source, "srcptr", src, size, Append::Access::Read, from)
+                     : append.source("srcptr", src, size, from);
+        // Who names a context for the source deals with several of them.
         if (result == ZE_RESULT_SUCCESS)
-            result = append.destination("dstptr", dst, size, to);
+            result = source != nullptr ? append.destinationAnywhere("dstptr", dst, size, to)
+                                       : append.destination("dstptr", dst, size, to);
         if (result != ZE_RESULT_SUCCESS)
             return result;
         if (!append.encoder().copy(to, from, size))

@@ -349,6 +349,7 @@ public:
     }
     ~ContextUse() { m_context.releaseUse(); }
     ContextUse(const ContextUse&) = delete;
+    Context& context() const noexcept { return m_context; }
     ContextUse& operator=(const ContextUse&) = delete;
 
 private:

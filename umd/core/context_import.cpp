@@ -325,6 +325,8 @@ ze_result_t Context::resolveFrom(Context& source, Device& device, const void* pt
         return fail(ZE_RESULT_ERROR_INVALID_SIZE,
                     "[%p, +0x%zx) is not inside the allocation at 0x%llx + 0x%llx", ptr, size,
                     asULL(view.base), asULL(view.size));
+    if (deviceWrites && view.readOnly)
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is memory for reading", ptr);
     const uint64_t base = start & ~(kPage - 1);
     const uint64_t length = ((start + size + kPage - 1) & ~(kPage - 1)) - base;
     uint32_t gem = 0;

@@ -13,6 +13,7 @@
 namespace vze {
 
 class Context;
+class ContextUse;
 
 /// The driver: all devices of the process. Made by the first zeInit that finds a device and never
 /// destroyed: applications and layers call into it until the process is gone.
@@ -42,6 +43,9 @@ public:
     /// What other contexts' unfinished work has of this range of the context's memory goes by
     /// itself when that work ends.
     void releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept;
+
+    /// The context that has memory at an address, kept while the answer lives; null: none.
+    std::unique_ptr<ContextUse> ownerOf(const void* ptr);
 
     /// VZE_STRICT_OVERLAP=1: an import that overlaps a live one is refused.
     bool strictOverlap() const noexcept { return m_strictOverlap; }
