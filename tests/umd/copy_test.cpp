@@ -365,6 +365,19 @@ TEST_F(Copy, IntoAnotherContext) {
                                                      context_, ours.get(), kPage + 1));
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                   list().copyAsync(theirs[0].get(), ours.get(), kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  list().copyAsync(ours.get(), theirs[0].get(), kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, list().fillAsync(theirs[0].get(), 1, kPage));
+        // What the CPU reaches is host memory to everyone.
+        for (uint32_t kind = 1; kind < 3; kind++) {
+            writePattern(ours.get(), kPage, 80 + kind);
+            EXPECT_OK(list().copy(theirs[kind].bytes() + 9, ours.get(), kPage));
+            EXPECT_EQ(-1, firstMismatch(theirs[kind].bytes() + 9, kPage, 80 + kind));
+            EXPECT_OK(list().copy(ours.bytes() + kPage, theirs[kind].bytes() + 9, kPage));
+            EXPECT_EQ(-1, firstMismatch(ours.bytes() + kPage, kPage, 80 + kind));
+            EXPECT_OK(list().fill(theirs[kind].bytes() + 9, 5, kPage));
+            EXPECT_EQ(-1, firstDifferent(theirs[kind].bytes() + 9, kPage, 5));
+        }
         EXPECT_OK(list().wait());
     }
     EXPECT_OK(zeContextDestroy(other));

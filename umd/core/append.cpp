@@ -65,9 +65,15 @@ ze_result_t Append::operand(const char* argument, const void* ptr, size_t size, 
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: 0x%zx bytes at %p wrap around", argument,
                     size, ptr);
     AllocationView view;
+    const bool found = context.lookup(ptr, view);
+    if (!found) {
+        // Host memory of another context is host memory all the same.
+        const std::unique_ptr<ContextUse> owner = ownerOf(ptr, size, false);
+        if (owner != nullptr)
+            return operandOf(owner->context(), argument, ptr, size, access, address);
+    }
     // An import is not checked: what lies around it is the application's memory too.
-    if (context.lookup(ptr, view) && view.type != AllocationType::HostImported &&
-        !view.contains(start, size)) {
+    if (found && view.type != AllocationType::HostImported && !view.contains(start, size)) {
         // A range of a reservation may go over several mapped pieces, and over holes, which fault.
         AllocationView last;
         const bool piece = view.allocation == nullptr;
@@ -128,14 +134,22 @@ ze_result_t Append::destination(const char* argument, void* ptr, size_t size, ui
     return operand(argument, ptr, size, Access::Write, address);
 }
 
+std::unique_ptr<ContextUse> Append::ownerOf(const void* ptr, size_t size, bool onDevice) const {
+    AllocationView view;
+    if (!isDriverAddress(reinterpret_cast<uint64_t>(ptr), size) ||
+        m_list.context().lookup(ptr, view))
+        return nullptr;
+    std::unique_ptr<ContextUse> owner = m_list.context().driver().ownerOf(ptr, view);
+    const bool cpuReaches = view.type == AllocationType::Host ||
+                            view.type == AllocationType::Shared ||
+                            view.type == AllocationType::IpcHost;
+    return onDevice || cpuReaches ? std::move(owner) : nullptr;
+}
+
 ze_result_t Append::destinationAnywhere(const char* argument, void* ptr, size_t size,
                                         uint64_t& address) {
-    AllocationView view;
-    if (!m_list.context().lookup(ptr, view) &&
-        isDriverAddress(reinterpret_cast<uint64_t>(ptr), size)) {
-        if (const std::unique_ptr<ContextUse> owner = m_list.context().driver().ownerOf(ptr))
-            return operandOf(owner->context(), argument, ptr, size, Access::Write, address);
-    }
+    if (const std::unique_ptr<ContextUse> owner = ownerOf(ptr, size, true))
+        return operandOf(owner->context(), argument, ptr, size, Access::Write, address);
     return destination(argument, ptr, size, address);
 }
 

@@ -66,6 +66,9 @@ private:
 
     std::shared_ptr<Recording> chooseRecording();
     void useRange(ResolvedRange& range, uint64_t& address);
+    /// The other context that has memory at ptr, or null; @p onDevice: memory that the CPU does not
+    /// reach counts, too.
+    std::unique_ptr<ContextUse> ownerOf(const void* ptr, size_t size, bool onDevice) const;
     bool mayStage(const void* ptr, size_t size) const;
     ze_result_t encodeSignal(Recording& recording, CommandEncoder& encoder);
     ze_result_t submitted(uint64_t number);

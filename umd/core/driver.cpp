@@ -159,8 +159,7 @@ void Driver::releaseWhenDone(const Context& context, uint64_t base, uint64_t siz
             each->work().releaseWhenDone(base, size);
 }
 
-std::unique_ptr<ContextUse> Driver::ownerOf(const void* ptr) {
-    AllocationView view;
+std::unique_ptr<ContextUse> Driver::ownerOf(const void* ptr, AllocationView& view) {
     std::lock_guard lock(m_mutex);
     for (Context* each : m_contexts)
         if (each->lookup(ptr, view))

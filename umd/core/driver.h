@@ -14,6 +14,7 @@ namespace vze {
 
 class Context;
 class ContextUse;
+struct AllocationView;
 
 /// The driver: all devices of the process. Made by the first zeInit that finds a device and never
 /// destroyed: applications and layers call into it until the process is gone.
@@ -45,7 +46,7 @@ public:
     void releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept;
 
     /// The context that has memory at an address, kept while the answer lives; null: none.
-    std::unique_ptr<ContextUse> ownerOf(const void* ptr);
+    std::unique_ptr<ContextUse> ownerOf(const void* ptr, AllocationView& view);
 
     /// VZE_STRICT_OVERLAP=1: an import that overlaps a live one is refused.
     bool strictOverlap() const noexcept { return m_strictOverlap; }
