@@ -384,6 +384,7 @@ int vze_device_init(struct vze_device *vdev)
 	init_completion(&vdev->hw_gone);
 	init_completion(&vdev->hw_off);
 	init_waitqueue_head(&vdev->fence_wq);
+	vze_prime_imports_init(&vdev->imports);
 	INIT_DELAYED_WORK(&vdev->heartbeat_work, heartbeat_work);
 	INIT_DELAYED_WORK(&vdev->watchdog_work, watchdog_work);
 	INIT_WORK(&vdev->lost_work, lost_work);

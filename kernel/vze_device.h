@@ -19,6 +19,7 @@
 
 #include "vze_ctrl.h"
 #include "vze_fault.h"
+#include "vze_prime.h"
 #include "vze_tlb.h"
 
 struct vze_kernel_as;
@@ -132,6 +133,8 @@ struct vze_device {
 	spinlock_t vram_objects_lock;
 	/** @vram_objects: objects in VRAM, for debugfs; owned by vze_gem_vram.c */
 	struct list_head vram_objects;
+	/** @imports: other drivers' buffers that are here, owned by vze_prime_import.c */
+	struct vze_imports imports;
 	/** @kernel_as: address space 0, owned by vze_vm.c */
 	struct vze_kernel_as *kernel_as;
 

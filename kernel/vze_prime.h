@@ -3,8 +3,10 @@
 #define _VZE_PRIME_H_
 
 #include <linux/dma-buf.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #include <drm/drm_exec.h>
 
@@ -19,6 +21,20 @@ struct vze_vm;
 bool vze_prime_is_ours(const struct dma_buf *buf);
 
 /* vze_prime_import.c: others' objects for us. */
+
+/**
+ * struct vze_imports - the imports of a device
+ */
+struct vze_imports {
+	/** @lock: protects @tree */
+	spinlock_t lock;
+	/** @tree: struct vze_gem_imported by dma-buf */
+	struct rb_root tree;
+	/** @released: one has left @tree */
+	wait_queue_head_t released;
+};
+
+void vze_prime_imports_init(struct vze_imports *imports);
 struct drm_gem_object *vze_prime_import(struct drm_device *drm, struct dma_buf *buf);
 struct drm_gem_object *vze_prime_import_sg_table(struct drm_device *drm,
 						 struct dma_buf_attachment *attach,

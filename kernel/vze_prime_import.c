@@ -12,7 +12,10 @@
  * DMA addresses; that these are physical ones is made sure at probe. The struct pages of the
  * exporter are none of our business.
  *
- * A dma-buf of this device leads back to the object that it was made of.
+ * A dma-buf of this device leads back to the object that it was made of, and one of another
+ * driver to the import that is there already, whichever file asked for it: a buffer is
+ * attached and mapped once for a device. A second mapping of the same pages would be one
+ * more thing to keep for the exporter, and the DMA API takes it for a fault.
  */
 
 #include <linux/dma-buf.h>
@@ -44,6 +47,10 @@ struct vze_import_piece {
 struct vze_gem_imported {
 	/** @base: object; first */
 	struct vze_gem base;
+	/** @buf: the buffer, once in the tree; the attachment of @base holds it */
+	struct dma_buf *buf;
+	/** @node: in vze_imports.tree, from the end of the import to that of the mapping */
+	struct rb_node node;
 	/** @sgt: the mapping for our device; its DMA addresses are physical ones */
 	struct sg_table *sgt;
 	/** @num: number of @pieces */
@@ -56,6 +63,83 @@ static struct vze_gem_imported *to_vze_gem_imported(struct vze_gem *bo)
 {
 	return container_of(bo, struct vze_gem_imported, base);
 }
+
+/* ------------------------------------------------------------------- table -- */
+
+/**
+ * vze_prime_imports_init() - a device without imports
+ * @imports: of the device
+ */
+void vze_prime_imports_init(struct vze_imports *imports)
+{
+	spin_lock_init(&imports->lock);
+	imports->tree = RB_ROOT;
+	init_waitqueue_head(&imports->released);
+}
+
+static int imported_compare(const void *key, const struct rb_node *node)
+{
+	const struct dma_buf *buf = rb_entry(node, struct vze_gem_imported, node)->buf;
+
+	if ((const struct dma_buf *)key == buf)
+		return 0;
+	return (const struct dma_buf *)key < buf ? -1 : 1;
+}
+
+static bool imported_less(struct rb_node *node, const struct rb_node *other)
+{
+	return imported_compare(rb_entry(node, struct vze_gem_imported, node)->buf, other) < 0;
+}
+
+/* Finds the import of a buffer; *@out is it, unless its last reference is gone already. */
+static bool imports_find(struct vze_imports *imports, struct dma_buf *buf,
+			 struct vze_gem_imported **out)
+{
+	struct rb_node *node;
+
+	*out = NULL;
+	spin_lock(&imports->lock);
+	node = rb_find(buf, &imports->tree, imported_compare);
+	if (node) {
+		struct vze_gem_imported *imported = rb_entry(node, struct vze_gem_imported, node);
+
+		if (kref_get_unless_zero(&imported->base.base.refcount))
+			*out = imported;
+	}
+	spin_unlock(&imports->lock);
+	return node;
+}
+
+/*
+ * The import that there is of a buffer, with a reference, or NULL. Under the lock of
+ * the device's names nobody else adds one. One that is being released unmaps the buffer
+ * first: that takes none of the locks that an import has.
+ */
+static struct vze_gem_imported *imports_get(struct vze_imports *imports, struct dma_buf *buf)
+{
+	struct vze_gem_imported *imported;
+
+	wait_event(imports->released, !imports_find(imports, buf, &imported) || imported);
+	return imported;
+}
+
+static void imports_add(struct vze_imports *imports, struct vze_gem_imported *imported)
+{
+	imported->buf = imported->base.base.import_attach->dmabuf;
+	spin_lock(&imports->lock);
+	rb_add(&imported->node, &imports->tree, imported_less);
+	spin_unlock(&imports->lock);
+}
+
+static void imports_remove(struct vze_imports *imports, struct vze_gem_imported *imported)
+{
+	spin_lock(&imports->lock);
+	rb_erase(&imported->node, &imports->tree);
+	spin_unlock(&imports->lock);
+	wake_up_all(&imports->released);
+}
+
+/* ------------------------------------------------------------------ object -- */
 
 static void imported_run(struct vze_gem *bo, u64 offset, u64 max, struct vze_run *run)
 {
@@ -86,6 +170,8 @@ static void imported_release(struct vze_gem *bo)
 	/* Without @sgt the import failed, and the DRM core cleans up. */
 	if (imported->sgt)
 		drm_prime_gem_destroy(&bo->base, imported->sgt);
+	if (imported->buf)
+		imports_remove(&vze_gem_device(bo)->imports, imported);
 }
 
 static const struct vze_gem_ops imported_ops = {
@@ -101,7 +187,7 @@ static int imported_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 		return -EINVAL;
 	/* The VMA becomes the exporter's; it holds the dma-buf by its file. */
 	vma->vm_private_data = NULL;
-	ret = dma_buf_mmap(obj->dma_buf, vma, vma->vm_pgoff - drm_vma_node_start(&obj->vma_node));
+	ret = dma_buf_mmap(obj->import_attach->dmabuf, vma, vma->vm_pgoff - drm_vma_node_start(&obj->vma_node));
 	if (ret)
 		return ret;
 	vm_flags_set(vma, VM_DONTEXPAND);
@@ -114,6 +200,8 @@ static const struct drm_gem_object_funcs imported_funcs = {
 	.close = vze_gem_close,
 	.mmap = imported_mmap,
 };
+
+/* ------------------------------------------------------------------ import -- */
 
 static bool is_ram(u64 addr, u64 size)
 {
@@ -190,16 +278,32 @@ struct drm_gem_object *vze_prime_import_sg_table(struct drm_device *drm,
  * @drm: device
  * @buf: dma-buf
  *
+ * Called with drm_device.object_name_lock held.
+ *
  * Return: an object with a reference; or the error of the exporter's attach or map, or
  * one of vze_prime_import_sg_table().
  */
 struct drm_gem_object *vze_prime_import(struct drm_device *drm, struct dma_buf *buf)
 {
-	struct drm_gem_object *obj = buf->priv;
+	struct vze_imports *imports = &to_vze(drm)->imports;
+	struct vze_gem_imported *imported;
+	struct drm_gem_object *obj;
 
-	if (!vze_prime_is_ours(buf) || obj->dev != drm)
-		return drm_gem_prime_import(drm, buf);
-	drm_gem_object_get(obj);
+	lockdep_assert_held(&drm->object_name_lock);
+
+	if (vze_prime_is_ours(buf)) {
+		obj = buf->priv;
+		if (obj->dev == drm) {
+			drm_gem_object_get(obj);
+			return obj;
+		}
+	}
+	imported = imports_get(imports, buf);
+	if (imported)
+		return &imported->base.base;
+	obj = drm_gem_prime_import(drm, buf);
+	if (!IS_ERR(obj))
+		imports_add(imports, to_vze_gem_imported(to_vze_gem(obj)));
 	return obj;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -213,6 +214,85 @@ VZE_TEST(foreign, one_handle)
 	EXPECT_EQ(prime_inode(self->buf), prime_inode(buf));
 	close(buf);
 	close(fd2);
+}
+
+/* The device has it once: two files have one object, and each ends its own part of it. */
+VZE_TEST(foreign, one_object_for_all_files)
+{
+	unsigned long long objects = vze_figure(&self->gpu, "vze_counts", "objects");
+	int fd2 = vze_gpu_reopen(&self->gpu);
+	uint32_t other;
+	char *map;
+
+	ASSERT_LE(0, fd2);
+	ASSERT_EQ(0, prime_import(self->gpu.fd, self->buf, &self->handle));
+	ASSERT_EQ(0, prime_import(fd2, self->buf, &other));
+	EXPECT_EQ(objects + 1, vze_figure(&self->gpu, "vze_counts", "objects"));
+	ASSERT_EQ(0, vze_map(self->gpu.fd, self->gpu.vm, self->handle, 0, SIZE, VZE_VA, 0));
+	map = vze_gem_mmap(fd2, other, SIZE, PROT_READ | PROT_WRITE);
+	ASSERT_NE(MAP_FAILED, (void *)map);
+	close(fd2);
+	ASSERT_EQ(0, vze_gpu_fill(&self->gpu, VZE_VA, SIZE, 0x9292));
+	EXPECT_EQ(-1, vze_words_check(map, SIZE, 0x9292));
+	munmap(map, SIZE);
+	ASSERT_EQ(0, vze_unmap(self->gpu.fd, self->gpu.vm, VZE_VA, SIZE));
+	ASSERT_EQ(0, vze_gem_close(self->gpu.fd, self->handle));
+	EXPECT_EQ(objects, vze_figure_wait(&self->gpu, "vze_counts", "objects", objects));
+	/* What comes when the last one has gone is a new one. */
+	ASSERT_EQ(0, prime_import(self->gpu.fd, self->buf, &self->handle));
+	EXPECT_EQ(objects + 1, vze_figure(&self->gpu, "vze_counts", "objects"));
+}
+
+struct importing {
+	int fd, buf, rounds;
+	uint32_t vm;
+};
+
+/* 0, or the step that failed. */
+static void *import_and_close(void *arg)
+{
+	const struct importing *importing = arg;
+	uint32_t handle;
+	int i;
+
+	for (i = 0; i < importing->rounds; i++) {
+		if (prime_import(importing->fd, importing->buf, &handle))
+			return (void *)1;
+		if (vze_map(importing->fd, importing->vm, handle, 0, SIZE, VZE_VA, 0))
+			return (void *)2;
+		if (vze_gem_close(importing->fd, handle))
+			return (void *)3;
+		if (vze_unmap(importing->fd, importing->vm, VZE_VA, SIZE))
+			return (void *)4;
+	}
+	return NULL;
+}
+
+/* The last of one life and the first of the next meet. */
+VZE_TEST(foreign, ends_and_begins_at_once)
+{
+	unsigned long long objects = vze_figure(&self->gpu, "vze_counts", "objects");
+	struct importing importing[3];
+	pthread_t threads[ARRAY_LEN(importing)];
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(importing); i++) {
+		importing[i].rounds = vze_rounds(500);
+		importing[i].buf = self->buf;
+		importing[i].fd = vze_gpu_reopen(&self->gpu);
+		ASSERT_LE(0, importing[i].fd);
+		ASSERT_EQ(0, vze_vm_create(importing[i].fd, &importing[i].vm));
+	}
+	for (i = 0; i < ARRAY_LEN(importing); i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, import_and_close, &importing[i]));
+	for (i = 0; i < ARRAY_LEN(importing); i++) {
+		void *step;
+
+		ASSERT_EQ(0, pthread_join(threads[i], &step));
+		EXPECT_EQ(NULL, step);
+		close(importing[i].fd);
+	}
+	EXPECT_EQ(objects, vze_figure_wait(&self->gpu, "vze_counts", "objects", objects));
 }
 
 /* Case 24, and 33: the descriptor is the caller's before and after. */
