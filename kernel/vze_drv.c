@@ -103,12 +103,44 @@ static const struct drm_ioctl_desc vze_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VZE_SHARE_REVOKE, vze_share_revoke_ioctl, DRM_RENDER_ALLOW),
 };
 
+/*
+ * Memory passes between files by dma-buf and by share, which take a descriptor or a secret.
+ * The numbers of GEM names can be guessed by whoever may use the primary node, and they
+ * would lead to what neither of the two gives away: imports of a process's own memory.
+ */
+static bool is_gem_name_ioctl(unsigned int cmd)
+{
+	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE)
+		return false;
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(DRM_IOCTL_GEM_FLINK):
+	case _IOC_NR(DRM_IOCTL_GEM_OPEN):
+		return true;
+	default:
+		return false;
+	}
+}
+
+static long vze_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return is_gem_name_ioctl(cmd) ? -EOPNOTSUPP : drm_ioctl(file, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long vze_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return is_gem_name_ioctl(cmd) ? -EOPNOTSUPP : drm_compat_ioctl(file, cmd, arg);
+}
+#else
+#define vze_compat_ioctl NULL
+#endif
+
 static const struct file_operations vze_fops = {
 	.owner = THIS_MODULE,
 	.open = drm_open,
 	.release = drm_release,
-	.unlocked_ioctl = drm_ioctl,
-	.compat_ioctl = drm_compat_ioctl,
+	.unlocked_ioctl = vze_ioctl,
+	.compat_ioctl = vze_compat_ioctl,
 	.poll = drm_poll,
 	.read = drm_read,
 	.llseek = noop_llseek,

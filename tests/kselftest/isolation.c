@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Files and processes do not reach each other: ids, freed memory, racing closes. */
+#include <drm/drm.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "../kselftest_harness.h"
 #include "vze_test.h"
@@ -297,6 +302,49 @@ VZE_TEST(isolation, freed_word_of_a_parked_wait)
 		EXPECT_EQ(0, self->out_map[0]);
 		ASSERT_EQ(0, vze_gpu_new_queue(&self->gpu));
 	}
+}
+
+static int open_primary_node(const struct vze_gpu *gpu)
+{
+	char pattern[96], path[64];
+	glob_t found;
+	int fd = -ENOENT;
+
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/drm/card*", gpu->pci);
+	if (glob(pattern, 0, NULL, &found))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The primary node, too, gives nothing away for a number that can be guessed. */
+VZE_TEST(isolation, no_names)
+{
+	uint64_t *mem = vze_anon(SZ_64K, SZ_4K);
+	int fd = open_primary_node(&self->gpu);
+	struct drm_gem_open open = {};
+	uint32_t handle[2];
+	uint32_t name, i;
+
+	ASSERT_LE(0, fd);
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, vze_gem_create(fd, SZ_64K, DRM_VZE_PLACEMENT_SYSTEM, 0, &handle[0]));
+	ASSERT_EQ(0, vze_userptr(fd, mem, SZ_64K, 0, &handle[1]));
+	for (i = 0; i < ARRAY_LEN(handle); i++) {
+		struct drm_gem_flink flink = { .handle = handle[i] };
+
+		EXPECT_EQ(-EOPNOTSUPP, vze_ioctl(fd, DRM_IOCTL_GEM_FLINK, &flink));
+		EXPECT_EQ(0, flink.name);
+	}
+	for (name = 0; name < 16; name++) {
+		open.name = name;
+		EXPECT_EQ(-EOPNOTSUPP, vze_ioctl(fd, DRM_IOCTL_GEM_OPEN, &open));
+	}
+	EXPECT_EQ(SZ_64K, vze_vmpin());
+	close(fd);
+	EXPECT_EQ(0, vze_vmpin());
 }
 
 TEST_HARNESS_MAIN

@@ -198,7 +198,8 @@ struct drm_vze_gem_create {
  * to VRAM (-EOPNOTSUPP). DRM_IOCTL_PRIME_FD_TO_HANDLE gives, for a dma-buf of the same
  * device, the object that it was made of; else an object of placement IMPORTED, whose exporter
  * keeps it in place: -EOPNOTSUPP when it does not lie in the machine's RAM. A file has one
- * handle per object. The descriptor stays the caller's in any case.
+ * handle per object, a device one object per dma-buf. The descriptor stays the caller's in any
+ * case. Objects have no names: DRM_IOCTL_GEM_FLINK and DRM_IOCTL_GEM_OPEN are -EOPNOTSUPP.
  *
  * Implicit fences. A job waits for the fences that other drivers, and jobs of other address
  * spaces, have on the reservation of an object of which a dma-buf was made, or that was
@@ -647,8 +648,8 @@ struct drm_vze_fence_wake {
  * exporter's own mappings does not matter: it can change that at any time.
  *
  * Limits. A user has at most so many shares (module parameter max_shares), and at most so
- * many segments in its shares and in what was opened of them (max_share_segments; 24 bytes
- * of kernel memory each), -EDQUOT. CAP_SYS_RESOURCE and CAP_SYS_ADMIN are exempt.
+ * many segments in its shares and in what was opened of them (max_share_segments; 48 bytes
+ * of kernel memory each, 24 once the share is over), -EDQUOT. CAP_SYS_RESOURCE and CAP_SYS_ADMIN are exempt.
  */
 
 /** struct drm_vze_share_token - names a share */
