@@ -63,7 +63,7 @@ void vze_gem_close(struct drm_gem_object *obj, struct drm_file *file)
 {
 	struct vze_gem *bo = to_vze_gem(obj);
 
-	if (atomic_read(&bo->shared))
+	if (!hlist_empty(&bo->share_uses))
 		vze_shares_object_closed(to_vze_file(file), bo);
 }
 

@@ -2,7 +2,7 @@
 #ifndef _VZE_GEM_H_
 #define _VZE_GEM_H_
 
-#include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
@@ -59,11 +59,8 @@ struct vze_gem {
 	u32 flags;
 	/** @segments: physically contiguous pieces */
 	u32 segments;
-	/**
-	 * @shared: references of shares that are not dead, counted per segment; lets the
-	 * close of a handle skip the search for shares. Changed under the shares' lock.
-	 */
-	atomic_t shared;
+	/** @share_uses: struct vze_share_use; changed with the shares' lock held */
+	struct hlist_head share_uses;
 	/** @exported: a dma-buf was made of it at some time, see vze_prime_sync.c */
 	bool exported;
 };

@@ -6,14 +6,11 @@
  * secret. It holds an array of segments, made under the lock of the address space in
  * one go, so that it is a consistent picture. What was opened (a view) holds the same
  * array: a view costs one object, however many segments there are, and a segment costs 24
- * bytes, whoever has the share open.
+ * bytes, whoever has the share open, and 24 more until the share is over.
  *
  * The states are the user's business and described in the uapi; what they mean for memory
  * is at struct vze_share. Ending a share allocates nothing, so that every end is certain: it is
  * a change of state, a wake-up of who polls, and a reference less.
- *
- * The objects that the exporter shared (the sources) count how often they are in a share
- * that is not DEAD, so that closing a handle looks for shares only when there are some.
  */
 
 #include <linux/cred.h>
@@ -37,9 +34,8 @@
 DEFINE_MUTEX(vze_shares_lock);
 /* Id to share that is not over. */
 static DEFINE_XARRAY(shares);
-/* LIVE shares by key and segments; shares of one object by object while in a file's list. */
+/* LIVE shares by key and segments. */
 static DEFINE_HASHTABLE(share_keys, 12);
-static DEFINE_HASHTABLE(share_objects, 12);
 static u64 last_share_id;
 
 /* Lets go of the views that shares were made of. */
@@ -51,6 +47,7 @@ static void share_free_contents(struct vze_share *share)
 {
 	u32 i;
 
+	vze_share_uses_free(share);
 	for (i = 0; i < share->num_sources; i++)
 		drm_gem_object_put(&share->sources[i].view->base.base);
 	kvfree(share->sources);
@@ -104,53 +101,33 @@ void vze_share_free_unpublished(struct vze_share *share)
 	share_free(share);
 }
 
-/* ----------------------------------------------------------------- sources -- */
-
-static void share_count_sources(struct vze_share *share, bool counted)
-{
-	int num = counted ? 1 : -1;
-	u32 i;
-
-	lockdep_assert_held(&vze_shares_lock);
-	if (share->counted == counted)
-		return;
-	share->counted = counted;
-	for (i = 0; i < share->segments->num; i++)
-		atomic_add(num, &share->segments->segment[i].bo->shared);
-	for (i = 0; i < share->num_sources; i++)
-		atomic_add(num, &share->sources[i].view->base.shared);
-}
-
-static bool share_has_source(const struct vze_share *share, const struct vze_gem *bo)
-{
-	u32 i;
-
-	for (i = 0; i < share->num_sources; i++) {
-		if (&share->sources[i].view->base == bo)
-			return true;
-	}
-	for (i = 0; i < share->segments->num; i++) {
-		if (share->segments->segment[i].bo == bo)
-			return true;
-	}
-	return false;
-}
-
-static bool share_is_of_one_object(const struct vze_share *share)
-{
-	return !(share->key.flags & (DRM_VZE_SHARE_RANGE | DRM_VZE_SHARE_LIST));
-}
-
 /* ------------------------------------------------------------------- table -- */
 
-static u32 share_hash(const struct vze_share *share)
+/**
+ * vze_share_hash() - prepare a share for being compared
+ * @share: complete share
+ *
+ * Without vze_shares_lock: the effort is one for each segment. The factor is random, so that
+ * nobody can make many shares that are only told apart by looking at all their segments.
+ */
+void vze_share_hash(struct vze_share *share)
 {
 	const struct vze_share_key *key = &share->key;
 	const struct vze_segments *segments = share->segments;
+	static u64 factor __read_mostly;
+	u64 hash;
+	u32 i;
 
-	return hash_64((u64)(uintptr_t)key->file ^ hash_ptr(key->what, 32) ^ key->addr ^
-		       key->size ^ key->flags ^ segments->size ^
-		       hash_ptr(segments->segment[0].bo, 32) ^ segments->segment[0].offset, 32);
+	get_random_once(&factor, sizeof(factor));
+	hash = (u64)(uintptr_t)key->file ^ (u64)(uintptr_t)key->what ^ key->addr ^ key->flags;
+	hash = rol64(hash * (factor | 1), 32) ^ key->size ^ key->user_data;
+	for (i = 0; i < segments->num; i++) {
+		const struct vze_segment *segment = &segments->segment[i];
+
+		hash = rol64(hash * (factor | 1), 32) ^ (u64)(uintptr_t)segment->bo;
+		hash += segment->offset ^ rol64(segment->first, 20);
+	}
+	share->hash = rol64(hash * (factor | 1), 32) ^ segments->size;
 }
 
 /**
@@ -197,7 +174,7 @@ struct vze_share *vze_share_find_own(struct vze_file *file, u64 id)
 
 /**
  * vze_share_find_equal() - the LIVE share that a request is equal to
- * @wanted: complete share
+ * @wanted: complete share after vze_share_hash()
  *
  * Return: the share, valid while vze_shares_lock is held, or NULL.
  */
@@ -206,8 +183,9 @@ struct vze_share *vze_share_find_equal(const struct vze_share *wanted)
 	struct vze_share *share;
 
 	lockdep_assert_held(&vze_shares_lock);
-	hash_for_each_possible(share_keys, share, key_link, share_hash(wanted)) {
-		if (!memcmp(&share->key, &wanted->key, sizeof(share->key)) &&
+	hash_for_each_possible(share_keys, share, key_link, wanted->hash) {
+		if (share->hash == wanted->hash &&
+		    !memcmp(&share->key, &wanted->key, sizeof(share->key)) &&
 		    vze_segments_equal(share->segments, wanted->segments))
 			return share;
 	}
@@ -230,7 +208,7 @@ static int share_check_sources(const struct vze_share *share)
 
 /**
  * vze_share_publish() - let a complete share be found
- * @share: share
+ * @share: share after vze_share_hash() and vze_share_uses_link()
  *
  * Return: 0, -EACCES (made of a revoked view), -EDQUOT, -ENODEV or -ENOMEM; the share is
  * the caller's then.
@@ -261,17 +239,10 @@ int vze_share_publish(struct vze_share *share)
 	get_random_bytes(share->token.secret, sizeof(share->token.secret));
 	share->size = share->segments->size;
 	share->num_segments = share->segments->num;
-	hash_add(share_keys, &share->key_link, share_hash(share));
-	/* vze_shares_object_closed() looks at the front of the list only. */
-	if (share_is_of_one_object(share)) {
-		list_add_tail(&share->file_link, &share->key.file->shares);
-		hash_add(share_objects, &share->object_link, hash_ptr(share->key.what, 32));
-	} else {
-		list_add(&share->file_link, &share->key.file->shares);
-	}
+	hash_add(share_keys, &share->key_link, share->hash);
+	list_add_tail(&share->file_link, &share->key.file->shares);
 	for (i = 0; i < share->num_sources; i++)
 		list_add_tail(&share->sources[i].link, &share->sources[i].view->share->derived);
-	share_count_sources(share, true);
 	atomic64_inc(&share->vdev->counts.shares);
 	trace_vze_share(share->vdev->drm.dev, id, share->state, share->num_views, share->size,
 			share->num_segments);
@@ -282,9 +253,6 @@ int vze_share_publish(struct vze_share *share)
 static void share_unlist(struct vze_share *share)
 {
 	list_del(&share->file_link);
-	if (share_is_of_one_object(share))
-		hash_del(&share->object_link);
-	share_count_sources(share, false);
 	/* A file that is opened later may stand at the same address. */
 	share->key.file = NULL;
 }
@@ -324,9 +292,6 @@ void vze_share_end(struct vze_share *share, u32 state, struct list_head *over)
 		atomic64_dec(&share->vdev->counts.shares);
 	}
 	WRITE_ONCE(share->state, state);
-	/* There is nothing that the exporter could end any more. */
-	if (state == DRM_VZE_SHARE_STATE_DEAD)
-		share_count_sources(share, false);
 	trace_vze_share(share->vdev->drm.dev, share->token.id, state, share->num_views,
 			share->size, share->num_segments);
 	wake_up_poll(&share->wq, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
@@ -379,49 +344,27 @@ void vze_shares_bury(struct list_head *over)
 }
 
 /**
- * vze_shares_object_closed() - an exporter gives up its handle
- * @file: exporter, perhaps
- * @bo: object
- */
-void vze_shares_object_closed(struct vze_file *file, struct vze_gem *bo)
-{
-	struct vze_share *share, *next;
-	struct hlist_node *tmp;
-	LIST_HEAD(over);
-
-	mutex_lock(&vze_shares_lock);
-	hash_for_each_possible_safe(share_objects, share, tmp, object_link, hash_ptr(bo, 32)) {
-		if (share->key.what == bo && share->key.file == file)
-			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
-	}
-	list_for_each_entry_safe(share, next, &file->shares, file_link) {
-		if (share_is_of_one_object(share))
-			break;
-		if (share->counted && share_has_source(share, bo))
-			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
-	}
-	mutex_unlock(&vze_shares_lock);
-	vze_shares_bury(&over);
-}
-
-/**
  * vze_shares_file_close() - an exporter's file is closed
  * @file: file
  */
 void vze_shares_file_close(struct vze_file *file)
 {
-	struct vze_share *share, *next;
+	struct vze_share *share;
 	LIST_HEAD(over);
 
 	mutex_lock(&vze_shares_lock);
-	list_for_each_entry_safe(share, next, &file->shares, file_link) {
+	while ((share = list_first_entry_or_null(&file->shares, struct vze_share, file_link))) {
 		vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
 		/* With views it goes on, but nobody asks for it by its id any more. */
 		if (share->key.file)
 			share_unlist(share);
+		/* Others, who have fewer, wait for one only. */
+		mutex_unlock(&vze_shares_lock);
+		vze_shares_bury(&over);
+		cond_resched();
+		mutex_lock(&vze_shares_lock);
 	}
 	mutex_unlock(&vze_shares_lock);
-	vze_shares_bury(&over);
 }
 
 /**
@@ -436,11 +379,15 @@ void vze_shares_unplug(struct vze_device *vdev)
 
 	mutex_lock(&vze_shares_lock);
 	xa_for_each(&shares, id, share) {
-		if (share->vdev == vdev)
-			vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
+		if (share->vdev != vdev)
+			continue;
+		vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
+		mutex_unlock(&vze_shares_lock);
+		vze_shares_bury(&over);
+		cond_resched();
+		mutex_lock(&vze_shares_lock);
 	}
 	mutex_unlock(&vze_shares_lock);
-	vze_shares_bury(&over);
 }
 
 /**

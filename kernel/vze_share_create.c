@@ -20,8 +20,12 @@
 #include "vze_share_user.h"
 #include "vze_vm.h"
 
-/* What one source costs, in segments. */
-#define SOURCE_CHARGE	DIV_ROUND_UP(sizeof(struct vze_share_source), sizeof(struct vze_segment))
+/* What a segment costs, and how much more a source does, in segments. */
+#define SEGMENT_COST	(sizeof(struct vze_segment) + sizeof(struct vze_share_use))
+#define SOURCE_COST	(sizeof(struct vze_share_source) + sizeof(struct vze_share_use))
+#define SOURCE_CHARGE	DIV_ROUND_UP(SOURCE_COST, SEGMENT_COST)
+/* What kvmalloc() gives without a complaint: those whom no limit holds back may ask for more. */
+#define MAX_PIECES	(INT_MAX / SEGMENT_COST)
 
 static bool bo_can_be_shared(const struct vze_gem *bo)
 {
@@ -55,14 +59,15 @@ static int share_reserve(struct vze_share *share, const struct share_room *room)
 	ret = vze_share_user_charge(share->user, 0, charge);
 	if (ret)
 		return ret;
-	if (room->segments <= INT_MAX)
+	if (room->segments + room->sources <= MAX_PIECES)
 		share->segments = vze_segments_alloc(room->segments, share->user, charge);
 	if (!share->segments) {
 		vze_share_user_uncharge(share->user, 0, charge);
 		return -ENOMEM;
 	}
-	if (!room->sources)
-		return 0;
+	ret = vze_share_uses_alloc(share, room->segments + room->sources);
+	if (ret || !room->sources)
+		return ret;
 	share->sources = kvmalloc_array(room->sources, sizeof(*share->sources),
 					GFP_KERNEL_ACCOUNT);
 	return share->sources ? 0 : -ENOMEM;
@@ -174,8 +179,15 @@ static int share_finish(struct vze_share *share, struct drm_vze_share_create *ar
 	struct vze_share *equal;
 	int ret = 0;
 
+	vze_share_hash(share);
 	mutex_lock(&vze_shares_lock);
 	equal = vze_share_find_equal(share);
+	if (!equal) {
+		mutex_unlock(&vze_shares_lock);
+		vze_share_uses_link(share);
+		mutex_lock(&vze_shares_lock);
+		equal = vze_share_find_equal(share);
+	}
 	if (!equal)
 		ret = vze_share_publish(share);
 	if (!ret) {

@@ -59,6 +59,16 @@ struct vze_share_source {
 };
 
 /**
+ * struct vze_share_use - an object is in a share
+ */
+struct vze_share_use {
+	/** @link: in vze_gem.share_uses */
+	struct hlist_node link;
+	/** @share: the share, perhaps not known yet or over; NULL: a mark in the list */
+	struct vze_share *share;
+};
+
+/**
  * struct vze_share_importer - a process that has views of a share
  */
 struct vze_share_importer {
@@ -88,10 +98,10 @@ struct vze_share {
 	struct drm_vze_share_token token;
 	/** @key: what was asked for */
 	struct vze_share_key key;
+	/** @hash: of @key and the segments */
+	u64 hash;
 	/** @key_link: in the table of keys, while LIVE */
 	struct hlist_node key_link;
-	/** @object_link: in the table of objects, while in @file_link; of a share of one object */
-	struct hlist_node object_link;
 	/** @file_link: in vze_file.shares, later on its way to the end */
 	struct list_head file_link;
 	/** @vdev: device, with a reference on its DRM device */
@@ -116,8 +126,6 @@ struct vze_share {
 	bool readonly;
 	/** @charged: counted as a share of @user */
 	bool charged;
-	/** @counted: counted in vze_gem.shared of what it consists of */
-	bool counted;
 	/** @over: see above */
 	bool over;
 	/** @unmapped: views were, or are being, unmapped by a revocation */
@@ -130,6 +138,12 @@ struct vze_share {
 	u32 num_sources;
 	/** @sources: views that it was made of, until it is over */
 	struct vze_share_source *sources;
+	/** @num_uses: number of @uses that are in their object's list */
+	u32 num_uses;
+	/** @uses: one for each object, until it is over; owned by vze_share_uses.c */
+	struct vze_share_use *uses;
+	/** @only_use: @uses of a share of one object */
+	struct vze_share_use only_use;
 	/** @derived: struct vze_share_source of shares that were made of views of this one */
 	struct list_head derived;
 	/** @views: struct vze_gem_share */
@@ -155,6 +169,15 @@ struct vze_share {
  */
 extern struct mutex vze_shares_lock;
 
+/**
+ * vze_share_is_published() - can a share be found, or could it once?
+ * @share: share; vze_shares_lock is held
+ */
+static inline bool vze_share_is_published(const struct vze_share *share)
+{
+	return share->token.id;
+}
+
 /* The table and the states: vze_share.c. */
 void vze_share_get(struct vze_share *share);
 void vze_share_put(struct vze_share *share);
@@ -162,11 +185,17 @@ void vze_share_free_unpublished(struct vze_share *share);
 struct vze_share *vze_share_find(u64 id);
 struct vze_share *vze_share_find_next(u64 *id);
 struct vze_share *vze_share_find_own(struct vze_file *file, u64 id);
+void vze_share_hash(struct vze_share *share);
 struct vze_share *vze_share_find_equal(const struct vze_share *wanted);
 int vze_share_publish(struct vze_share *share);
 void vze_share_end(struct vze_share *share, u32 state, struct list_head *over);
 void vze_share_ended_views(struct vze_share *share, struct list_head *over);
 void vze_shares_bury(struct list_head *over);
+
+/* Which shares an object is in: vze_share_uses.c. */
+int vze_share_uses_alloc(struct vze_share *share, u64 max);
+void vze_share_uses_link(struct vze_share *share);
+void vze_share_uses_free(struct vze_share *share);
 
 /* Views and who has them: vze_share_importers.c. */
 int vze_share_view_open(struct vze_share *share, struct vze_gem_share *view);

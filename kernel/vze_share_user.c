@@ -24,7 +24,7 @@ MODULE_PARM_DESC(max_shares, "Most shares of one user (default 65536)");
 static unsigned int max_share_segments = 4U << 20;
 module_param_named(max_share_segments, max_share_segments, uint, 0644);
 MODULE_PARM_DESC(max_share_segments,
-		 "Most segments, of 24 bytes, in one user's shares (default 4194304)");
+		 "Most segments, of 48 bytes, in one user's shares (default 4194304)");
 
 /**
  * struct vze_share_user - a user who has shares; protected by users_lock

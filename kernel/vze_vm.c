@@ -3,11 +3,8 @@
  * Address spaces: their life, and what others ask about them.
  */
 
-#include <linux/delay.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-
-#include <drm/drm_managed.h>
 
 #include "vze_bind.h"
 #include "vze_ctrl.h"
@@ -16,10 +13,6 @@
 #include "vze_quarantine.h"
 #include "vze_share.h"
 #include "vze_vm.h"
-
-/* About 3 s of patience with the users of an address space, see vze_vm_nearest(). */
-#define NEAREST_TRIES		300
-#define NEAREST_PAUSE_MS	10
 
 static struct kmem_cache *vma_cache;
 
@@ -428,90 +421,6 @@ struct dma_resv *vze_vm_resv(struct vze_vm *vm)
 	return drm_gpuvm_resv(&vm->base);
 }
 
-/* Mappings around @va: the one that begins at or before it, and the next. */
-static void vm_neighbours(struct vze_vm *vm, u64 va, struct drm_gpuva **below,
-			  struct drm_gpuva **above)
-{
-	struct rb_node *node = vm->base.rb.tree.rb_root.rb_node;
-
-	*below = NULL;
-	*above = NULL;
-	while (node) {
-		struct drm_gpuva *at = rb_entry(node, struct drm_gpuva, rb.node);
-
-		if (at->va.addr <= va) {
-			*below = at;
-			node = node->rb_right;
-		} else {
-			*above = at;
-			node = node->rb_left;
-		}
-	}
-}
-
-/*
- * Fences wait for who reports a fault, memory may wait for fences, and holders of the
- * lock may wait for memory: hence no more than some tries.
- */
-static bool vm_lock_for_report(struct vze_vm *vm)
-{
-	int tries;
-
-	for (tries = 0; tries < NEAREST_TRIES; tries++) {
-		if (mutex_trylock(&vm->lock))
-			return true;
-		msleep(NEAREST_PAUSE_MS);
-	}
-	return false;
-}
-
-/**
- * vze_vm_nearest() - what a faulting address is near to
- * @vm: address space
- * @va: address
- * @out: its nearest_* fields are filled in; DRM_VZE_NEAREST_NONE when the address space
- *	was too busy to be looked at
- *
- * Sleeps, but not for long: it may be called where a fence waits for the caller.
- */
-void vze_vm_nearest(struct vze_vm *vm, u64 va, struct drm_vze_queue_state *out)
-{
-	struct drm_gpuva *below, *above, *nearest;
-	u64 past = U64_MAX, before = U64_MAX;
-
-	out->nearest_kind = DRM_VZE_NEAREST_NONE;
-	out->nearest_placement = 0;
-	out->nearest_addr = 0;
-	out->nearest_size = 0;
-	out->nearest_distance = 0;
-
-	if (!vm_lock_for_report(vm))
-		return;
-	vm_neighbours(vm, va, &below, &above);
-	if (below && va - below->va.addr < below->va.range) {
-		nearest = below;
-		out->nearest_kind = DRM_VZE_NEAREST_INSIDE;
-		out->nearest_distance = va - below->va.addr;
-	} else {
-		if (below)
-			past = va - (below->va.addr + below->va.range);
-		if (above)
-			before = above->va.addr - va;
-		nearest = past <= before ? below : above;
-		if (nearest) {
-			out->nearest_kind = nearest == below ? DRM_VZE_NEAREST_AFTER :
-							       DRM_VZE_NEAREST_BEFORE;
-			out->nearest_distance = min(past, before);
-		}
-	}
-	if (nearest) {
-		out->nearest_placement = to_vze_gem(nearest->gem.obj)->placement;
-		out->nearest_addr = nearest->va.addr;
-		out->nearest_size = nearest->va.range;
-	}
-	mutex_unlock(&vm->lock);
-}
-
 static const char *placement_name(u32 placement)
 {
 	static const char * const names[] = {
@@ -592,84 +501,6 @@ int vze_vms_show(struct seq_file *m, void *unused)
 	}
 	mutex_unlock(&all_vms_lock);
 	return 0;
-}
-
-/* ----------------------------------------------- the kernel's address space -- */
-
-/**
- * struct vze_kernel_as - address space 0: rings of queues
- */
-struct vze_kernel_as {
-	/** @pt: page tables */
-	struct vze_pt pt;
-};
-
-/**
- * vze_kernel_as_init() - make address space 0 known to the device
- * @vdev: device that answers
- *
- * Return: 0, -ENOMEM, or the error of vze_ctrl_as_create().
- */
-int vze_kernel_as_init(struct vze_device *vdev)
-{
-	struct vze_kernel_as *as;
-	int ret;
-
-	as = drmm_kzalloc(&vdev->drm, sizeof(*as), GFP_KERNEL);
-	if (!as)
-		return -ENOMEM;
-	ret = vze_pt_init(&as->pt, vdev, 0, true);
-	if (ret)
-		return ret;
-	ret = vze_ctrl_as_create(vdev, 0, page_to_phys(as->pt.root));
-	if (ret) {
-		vze_pt_fini(&as->pt, false);
-		return ret;
-	}
-	vdev->kernel_as = as;
-	return 0;
-}
-
-/**
- * vze_kernel_as_fini() - give the tables of address space 0 back
- * @vdev: device whose hardware is shut off
- */
-void vze_kernel_as_fini(struct vze_device *vdev)
-{
-	struct vze_kernel_as *as = vdev->kernel_as;
-
-	if (!as)
-		return;
-	mutex_lock(&as->pt.lock);
-	vze_pt_clear_all(&as->pt);
-	mutex_unlock(&as->pt.lock);
-	vze_pt_fini(&as->pt, vdev->quiesced);
-	vdev->kernel_as = NULL;
-}
-
-/**
- * vze_kernel_as_map_page() - map a page into address space 0, writable
- * @vdev: device
- * @va: address where nothing is mapped
- * @page: page
- *
- * Return: 0 or -ENOMEM.
- */
-int vze_kernel_as_map_page(struct vze_device *vdev, u64 va, struct page *page)
-{
-	return vze_pt_map_page(&vdev->kernel_as->pt, va, page);
-}
-
-/**
- * vze_kernel_as_unmap_page() - undo vze_kernel_as_map_page()
- * @vdev: device
- * @va: address
- *
- * Return: 0, or an error after which the page must not go back.
- */
-int vze_kernel_as_unmap_page(struct vze_device *vdev, u64 va)
-{
-	return vze_pt_unmap_page(&vdev->kernel_as->pt, va);
 }
 
 /* ----------------------------------------------------------------- module -- */

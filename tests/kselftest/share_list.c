@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Shares of a list of pieces: their order, their seams, what makes two lists equal. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "../kselftest_harness.h"
 #include "share_calls.h"
@@ -202,6 +203,68 @@ VZE_TEST(share_list, ends_with_any_object)
 		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SIZE, DRM_VZE_PLACEMENT_SYSTEM, 0,
 					    &self->handle[dead]));
 	}
+}
+
+#define CROWD		2048
+#define CROWD_SHARES	128
+
+/*
+ * Many objects that are in many shares, and many that are not: giving one up ends the
+ * shares that it is in, costs what these cost, and leaves the others alone.
+ */
+VZE_TEST(share_list, objects_in_many_shares)
+{
+	const unsigned int crowd = CROWD, shares = vze_rounds(CROWD_SHARES);
+	struct drm_vze_share_piece *pieces = calloc(crowd + 1, sizeof(*pieces));
+	uint32_t *own = calloc(shares, sizeof(*own));
+	struct drm_vze_share_token *token = calloc(shares, sizeof(*token));
+	unsigned long long live = vze_figure(&self->gpu, "vze_counts", "shares");
+	struct drm_vze_share_create single;
+	uint32_t handle, view;
+	unsigned int i, j;
+
+	ASSERT_TRUE(pieces && own && token);
+	for (i = 0; i < crowd; i++) {
+		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
+					    &handle));
+		pieces[i] = piece(handle, 0, 1);
+	}
+	for (i = 0; i < shares; i++) {
+		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
+					    &own[i]));
+		pieces[crowd] = piece(own[i], 0, 1);
+		ASSERT_EQ(0, share_list(self->gpu.fd, pieces, crowd + 1, 0, &self->share));
+		token[i] = self->share.token;
+	}
+	/* In none of them; in one of its own. */
+	for (i = 0; i < crowd; i++) {
+		ASSERT_EQ(0, vze_gem_create(self->gpu.fd, SZ_4K, DRM_VZE_PLACEMENT_SYSTEM, 0,
+					    &handle));
+		ASSERT_EQ(0, vze_share_create(self->gpu.fd, handle, 0, &single));
+		ASSERT_EQ(0, vze_gem_close(self->gpu.fd, handle));
+		ASSERT_EQ(-ENOENT, vze_share_open(self->importer, &single.token, &view, NULL));
+	}
+	EXPECT_EQ(live + shares, vze_figure(&self->gpu, "vze_counts", "shares"));
+	/* In one of them. */
+	for (i = 0; i < shares / 2; i++) {
+		ASSERT_EQ(0, vze_gem_close(self->gpu.fd, own[i]));
+		for (j = 0; j < shares; j += shares / 8) {
+			int ret = vze_share_open(self->importer, &token[j], &view, NULL);
+
+			ASSERT_EQ(j <= i ? -ENOENT : 0, ret);
+			if (!ret)
+				ASSERT_EQ(0, vze_gem_close(self->importer, view));
+		}
+	}
+	EXPECT_EQ(live + shares - shares / 2, vze_figure(&self->gpu, "vze_counts", "shares"));
+	/* In all of them. */
+	ASSERT_EQ(0, vze_gem_close(self->gpu.fd, pieces[crowd / 2].handle));
+	EXPECT_EQ(live, vze_figure(&self->gpu, "vze_counts", "shares"));
+	for (i = 0; i < shares; i++)
+		ASSERT_EQ(-ENOENT, vze_share_open(self->importer, &token[i], &view, NULL));
+	free(pieces);
+	free(own);
+	free(token);
 }
 
 /* A view is an object: pieces of it can stand in a list with others. */
