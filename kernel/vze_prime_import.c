@@ -187,7 +187,8 @@ static int imported_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 		return -EINVAL;
 	/* The VMA becomes the exporter's; it holds the dma-buf by its file. */
 	vma->vm_private_data = NULL;
-	ret = dma_buf_mmap(obj->import_attach->dmabuf, vma, vma->vm_pgoff - drm_vma_node_start(&obj->vma_node));
+	ret = dma_buf_mmap(obj->import_attach->dmabuf, vma,
+			   vma->vm_pgoff - drm_vma_node_start(&obj->vma_node));
 	if (ret)
 		return ret;
 	vm_flags_set(vma, VM_DONTEXPAND);
