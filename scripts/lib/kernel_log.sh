@@ -8,10 +8,11 @@ KERNEL_LOG_FAULTS='\bWARNING: |\bBUG[: ]|\bOops|INFO: (task|rcu|possible)|possib
 KERNEL_LOG_GREETINGS='RCU lockdep checking is enabled|kmemleak: (Automatic memory scanning thread|Kernel memory leak detector)|traps: '
 
 # kernel_log_faults FILE: the first reports in the kernel log, each with the test that ran (the tests say "vze-test:
-# NAME" in the log when they begin).
+# NAME" in the log when they begin). A trace is told only where no line above it has told its report.
 kernel_log_faults() {
     awk -v faults="$KERNEL_LOG_FAULTS" -v greetings="$KERNEL_LOG_GREETINGS" '
         $0 ~ greetings { next }
         match($0, /vze-test: .*/) { test = substr($0, RSTART + 10); next }
-        $0 ~ faults { print NR ": " $0 (test == "" ? "" : " (during " test ")"); if (++count == 3) exit }' "$1"
+        /Call Trace/ && told && NR - told < 100 { next }
+        $0 ~ faults { told = NR; print NR ": " $0 (test == "" ? "" : " (during " test ")"); if (++count == 10) exit }' "$1"
 }
