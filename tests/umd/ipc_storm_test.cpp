@@ -8,6 +8,7 @@
 #include <fstream>
 #include <new>
 #include <random>
+#include <thread>
 
 #include <sys/mman.h>
 #include <time.h>
@@ -134,6 +135,58 @@ TEST_F(IpcStorm, ManyOpenAtOnce) {
     }
     for (int i = 0; i < kHandles; i++)
         ASSERT_EQ(0, std::memcmp(opened[i]->get(), &i, sizeof i));
+}
+
+/* Threads that get and put one and the same handle, hundreds of times at once each. While anyone
+ * has it, all have the same; after the last Put it is over. */
+TEST_F(IpcStorm, GetsAndPutsOfManyThreads) {
+    constexpr uint32_t kThreads = 8, kHeld = 450;
+    Buffer buffers[] = {Buffer::device(context_, device_, kPage), Buffer::host(context_, kPage)};
+    const uint64_t rounds = setting("VZE_TEST_CYCLES", roundsHere(6000)) / 500;
+    const size_t before = openDescriptors();
+    for (const bool kept : {true, false}) {
+        SCOPED_TRACE(kept);
+        ze_ipc_mem_handle_t first[2] = {};
+        for (size_t i = 0; kept && i < 2; i++)
+            ASSERT_OK(zeMemGetIpcHandle(context_, buffers[i].get(), &first[i]));
+        std::atomic<uint64_t> wrong = 0;
+        ze_ipc_mem_handle_t last[2] = {};
+        const auto work = [&](uint32_t thread) {
+            std::vector<ze_ipc_mem_handle_t> handles(kHeld - thread);
+            for (uint64_t round = 0; round < rounds; round++) {
+                for (size_t i = 0; i < handles.size(); i++) {
+                    const size_t which = (i + thread) % 2;
+                    wrong += zeMemGetIpcHandle(context_, buffers[which].get(), &handles[i]) !=
+                             ZE_RESULT_SUCCESS;
+                    const ze_ipc_mem_handle_t& same =
+                        kept ? first[which] : handles[i < 2 ? i : i - 2];
+                    wrong += std::memcmp(&handles[i], &same, sizeof same) != 0;
+                }
+                if (thread == 0)
+                    for (size_t i = 0; i < 2; i++)
+                        last[i] = handles[i];
+                for (const ze_ipc_mem_handle_t& handle : handles)
+                    wrong += zeMemPutIpcHandle(context_, handle) != ZE_RESULT_SUCCESS;
+            }
+        };
+        std::vector<std::thread> threads;
+        for (uint32_t thread = 0; thread < kThreads; thread++)
+            threads.emplace_back(work, thread);
+        for (std::thread& thread : threads)
+            thread.join();
+        EXPECT_EQ(0u, wrong);
+        for (size_t i = 0; i < 2; i++) {
+            void* opened = nullptr;
+            if (kept) {
+                ASSERT_OK(zeMemOpenIpcHandle(context_, device_, first[i], 0, &opened));
+                EXPECT_OK(zeMemCloseIpcHandle(context_, opened));
+                EXPECT_OK(zeMemPutIpcHandle(context_, first[i]));
+            }
+            EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      zeMemOpenIpcHandle(context_, device_, last[i], 0, &opened));
+        }
+        EXPECT_EQ(before, openDescriptors());
+    }
 }
 
 /* ------------------------------------------------------------------- kills -- */

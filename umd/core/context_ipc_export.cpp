@@ -137,6 +137,11 @@ ze_result_t Context::getObjectHandle(const ExportedObject& object, ze_ipc_mem_ha
     handle.cpuAccess = object.cpuAccess;
     handle.size = object.size;
     handle.pageOffset = object.pageOffset;
+    ExportTable& table = ExportTable::instance();
+    if (table.countAgain(*object.ids, handle)) {
+        encodeIpcHandle(handle, out);
+        return ZE_RESULT_SUCCESS;
+    }
 
     drm_vze_share_create args{};
     drm_vze_share_piece piece{};
@@ -157,7 +162,6 @@ ze_result_t Context::getObjectHandle(const ExportedObject& object, ze_ipc_mem_ha
     const ze_result_t result = createIpcShare(*object.device, args, handle);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    ExportTable& table = ExportTable::instance();
     table.countGet(args.token.id, *object.device);
     object.ids->share = args.token.id;
     // Without a descriptor the handle is good all the same. A dma-buf of a view would not say what
@@ -169,7 +173,7 @@ ze_result_t Context::getObjectHandle(const ExportedObject& object, ze_ipc_mem_ha
     } else if (table.descriptor(object, false, fd, inode) == 0) {
         handle.fd = fd;
         handle.inode = inode;
-        table.closeWithShare(args.token.id, object.ids->descriptor);
+        table.closeWithShare(args.token, object.ids->descriptor);
     }
     encodeIpcHandle(handle, out);
     return ZE_RESULT_SUCCESS;

@@ -116,10 +116,32 @@ void ExportTable::countGet(uint64_t share, Device& device) {
     entry.gets++;
 }
 
-void ExportTable::closeWithShare(uint64_t share, uint64_t descriptor) noexcept {
+void ExportTable::closeWithShare(const drm_vze_share_token& token, uint64_t descriptor) noexcept {
     std::lock_guard lock(m_mutex);
-    if (auto it = m_shares.find(share); it != m_shares.end())
-        it->second.descriptor = descriptor;
+    auto it = m_shares.find(token.id);
+    if (it == m_shares.end())
+        return;
+    it->second.descriptor = descriptor;
+    it->second.token = token;
+}
+
+bool ExportTable::countAgain(const ExportIds& ids, IpcHandle& handle) {
+    std::lock_guard lock(m_mutex);
+    auto it = m_shares.find(ids.share);
+    if (it == m_shares.end() || it->second.descriptor == 0 ||
+        it->second.descriptor != ids.descriptor)
+        return false;
+    Share& share = it->second;
+    auto descriptor = m_descriptors.find(share.descriptor);
+    // A share of a device that is gone is over, and only the kernel knows.
+    if (descriptor == m_descriptors.end() || !isSameFile(descriptor->second) ||
+        !share.device->file().isPresent())
+        return false;
+    share.again++;
+    handle.token = share.token;
+    handle.fd = descriptor->second.fd;
+    handle.inode = descriptor->second.inode;
+    return true;
 }
 
 void ExportTable::put(uint64_t share) {
@@ -130,6 +152,10 @@ void ExportTable::put(uint64_t share) {
     auto it = m_shares.find(share);
     if (it == m_shares.end())
         return;
+    if (it->second.again != 0) {
+        it->second.again--;
+        return;
+    }
     it->second.device->file().putShare(share);
     if (--it->second.gets != 0)
         return;

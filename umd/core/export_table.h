@@ -46,8 +46,11 @@ public:
 
     /// Counts one Get of a share. Throws std::bad_alloc and has then put the share.
     void countGet(uint64_t share, Device& device);
+    /// One more Get of a whole object that closeWithShare() is true of, without the kernel, which
+    /// counts the first one. False: there is no such Get, or the descriptor has to be made again.
+    bool countAgain(const ExportIds& ids, IpcHandle& handle);
     /// The last Put of a counted share closes the descriptor of its object, too.
-    void closeWithShare(uint64_t share, uint64_t descriptor) noexcept;
+    void closeWithShare(const drm_vze_share_token& token, uint64_t descriptor) noexcept;
     /// The one share descriptor of a counted share, made at the first call; -1 when none is to be
     /// had.
     int shareDescriptor(const drm_vze_share_token& token);
@@ -71,9 +74,11 @@ private:
     };
     struct Share {
         Device* device = nullptr;
-        uint32_t gets = 0;
+        uint32_t gets = 0;  // that the kernel counts, too
+        uint64_t again = 0; // other ones
         uint64_t descriptor = 0;
-        int fd = -1; ///< share descriptor
+        drm_vze_share_token token{}; ///< if there is a descriptor
+        int fd = -1;                 ///< share descriptor
     };
     using Shares = std::unordered_map<uint64_t, Share>;
 

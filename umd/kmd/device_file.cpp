@@ -170,6 +170,12 @@ int DeviceFile::call(unsigned long request, void* argument) {
     return retryIoctl(m_fd.get(), request, argument);
 }
 
+// The cheapest call that DRM refuses for a device that is gone.
+bool DeviceFile::isPresent() {
+    drm_version version{};
+    return call(DRM_IOCTL_VERSION, &version) == 0;
+}
+
 // ---- queries
 
 namespace {

@@ -54,6 +54,8 @@ public:
     DeviceFile& operator=(const DeviceFile&) = delete;
     ~DeviceFile();
 
+    /// Whether the device was not removed.
+    bool isPresent();
     int queryDevice(drm_vze_query_device& out);
     int queryMemory(drm_vze_query_memory& out);
     int queryClock(drm_vze_query_clock& out);
