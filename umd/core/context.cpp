@@ -54,6 +54,7 @@ void Context::releaseUse() noexcept {
 // All that the application has in the context. An address that may still be mapped is not given to
 // anyone else.
 void Context::freeMemory() noexcept {
+    returnBorrowed(0, UINT64_MAX, false); // nobody comes to ask for it any more
     {
         std::lock_guard virtualLock(m_virtualMutex);
         for (auto& [start, reservation] : m_reservations.map()) {
@@ -90,6 +91,7 @@ void Context::freeMemory() noexcept {
                 break;
             owned = unpublish(*m_allocations.begin()->first);
         }
+        m_driver.returnBorrowed(*this, owned->base, owned->size, false);
         releaseMemory(*owned);
     }
 }

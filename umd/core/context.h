@@ -63,10 +63,6 @@ public:
     void reset() noexcept;
     explicit operator bool() const noexcept { return m_context != nullptr; }
 
-    /// When it is memory of another context that meets the host range: lets the kernel undo the
-    /// binding when the job ends. Not for work that is submitted later.
-    void releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue, uint64_t seqno) noexcept;
-
     /// Device address of a host pointer inside the imported range.
     uint64_t deviceAddress(const void* ptr) const noexcept {
         return m_address + (reinterpret_cast<uintptr_t>(ptr) - m_hostBase);
@@ -119,6 +115,11 @@ public:
     /// The queues on the context's address spaces with what their unfinished work touches: a free
     /// asks it for the work to wait for.
     WorkTracker& work() noexcept { return m_work; }
+
+    /// [base, base + size) of another context is being freed there: what commands of this context
+    /// have bound of it goes at once, and work that still uses it faults; or (@p whenDone) it goes
+    /// by itself when the work that was submitted so far has ended.
+    void returnBorrowed(uint64_t base, uint64_t size, bool whenDone) noexcept;
 
     // ---- look-up
 
@@ -311,6 +312,13 @@ private:
         };
         std::vector<Done> done; // one per device
     };
+    /// Memory of another context that is bound for commands; see resolveFrom().
+    struct Borrowed {
+        uint64_t base; ///< in the other context
+        uint64_t size;
+        Device* device;
+        bool returned = false; ///< its mapping is gone, or will go without another call
+    };
     /// An import that is being bound or unbound: another one of the same pages has to wait, because
     /// a late unbind would take its mapping.
     struct Transit {
@@ -338,6 +346,11 @@ private:
     std::vector<Transit> m_transit;
     std::condition_variable m_transitEnded;
     WorkTracker m_work;
+
+    // Held while something of it is unbound, so that its address is nobody else's meanwhile. No
+    // other lock is taken under it.
+    std::mutex m_borrowedMutex;
+    std::unordered_map<uint64_t, Borrowed> m_borrowed; // by the address here
 };
 
 /// A part of every object that needs a context's address spaces or its driver memory: the handle

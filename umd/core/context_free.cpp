@@ -91,6 +91,7 @@ ze_result_t Context::free(void* ptr, FreePolicy policy) {
             m_transit.push_back({allocation->base, allocation->size});
         owned = unpublish(*allocation);
     }
+    m_driver.returnBorrowed(*this, owned->base, owned->size, false);
     releaseMemory(*owned);
     if (import)
         endTransit(owned->base, owned->size);
@@ -113,7 +114,6 @@ void Context::waitTouching(uint64_t base, uint64_t size) {
         }
     }
     // What finished work still keeps of the memory goes, too.
-    m_driver.releaseWhenDone(*this, base, size);
     m_work.reap();
 }
 
@@ -192,7 +192,6 @@ bool Context::deferFree(Allocation& allocation, FreePolicy& instead) {
         }
         waiting.push_back(done);
     }
-    m_driver.releaseWhenDone(*this, allocation.base, allocation.size);
 
     // The CPU has lost the memory with the call, and the arena's view of it is as it was.
     std::unique_ptr<Allocation> owned;
@@ -201,6 +200,7 @@ bool Context::deferFree(Allocation& allocation, FreePolicy& instead) {
         m_deferred.splice(m_deferred.end(), entry);
         owned = unpublish(allocation);
     }
+    m_driver.returnBorrowed(*this, owned->base, owned->size, true);
     closeObjects(owned->gem);
     ExportTable::instance().forget(owned->exported);
     return true;

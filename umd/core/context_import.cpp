@@ -147,32 +147,16 @@ TransientImport& TransientImport::operator=(TransientImport&& other) noexcept {
     return *this;
 }
 
-void TransientImport::releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue,
-                                      uint64_t seqno) noexcept {
-    // What is the application's own memory has a pin of its own, and may be used again.
-    if (m_context == nullptr || m_gem != 0 || m_hostBase >= base + size ||
-        base >= m_hostBase + m_size)
-        return;
-    drm_vze_bind_op op{};
-    op.op = DRM_VZE_BIND_UNMAP;
-    op.range = m_size;
-    op.addr = m_address;
-    drm_vze_sync wait{};
-    wait.flags = DRM_VZE_SYNC_QUEUE;
-    wait.handle = queue;
-    wait.point = seqno;
-    // Should it fail, the memory goes with the import itself.
-    if (int error = m_device->file().bind(m_context->vmId(*m_device), {&op, 1}, {&wait, 1},
-                                          DRM_VZE_VM_BIND_DEFER))
-        log(LogLevel::Info, "%s: deferred release: %s", ApiCall::current(), strerror(error));
-}
-
 void TransientImport::reset() noexcept {
     if (m_context != nullptr)
         std::exchange(m_context, nullptr)->release(*this);
 }
 
 void Context::release(TransientImport& import) noexcept {
+    if (import.m_gem == 0) {
+        std::lock_guard lock(m_borrowedMutex);
+        m_borrowed.erase(import.m_address);
+    }
     drm_vze_bind_op op{};
     op.op = DRM_VZE_BIND_UNMAP;
     op.range = import.m_size;
@@ -344,12 +328,70 @@ ze_result_t Context::resolveFrom(Context& source, Device& device, const void* pt
     if (gem == 0)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is memory that device %u cannot access",
                     ptr, device.index());
-    const ze_result_t result =
-        bindTransient(device, gem, base - view.base, length, base, view.readOnly, out.import);
+    ze_result_t result = ZE_RESULT_ERROR_UNKNOWN;
+    try {
+        result =
+            bindTransient(device, gem, base - view.base, length, base, view.readOnly, out.import);
+        if (result == ZE_RESULT_SUCCESS) {
+            std::lock_guard lock(m_borrowedMutex);
+            m_borrowed.insert_or_assign(out.import.m_address, Borrowed{base, length, &device});
+        }
+    } catch (...) {
+        device.file().closeGem(gem);
+        throw;
+    }
     device.file().closeGem(gem);
-    if (result == ZE_RESULT_SUCCESS)
-        out.address = out.import.deviceAddress(ptr);
-    return result;
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    // A free that began before it was noted above has not seen it.
+    AllocationView after;
+    if (!source.lookup(ptr, after) || after.id != view.id) {
+        out.import.reset();
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p was freed meanwhile", ptr);
+    }
+    out.address = out.import.deviceAddress(ptr);
+    return ZE_RESULT_SUCCESS;
+}
+
+void Context::returnBorrowed(uint64_t base, uint64_t size, bool whenDone) noexcept {
+    bool again = true;
+    while (again) {
+        again = false;
+        std::vector<WorkTracker::Job> jobs;
+        std::vector<drm_vze_sync> waits;
+        try {
+            if (whenDone)
+                m_work.jobsTouching(base, size, jobs);
+            waits.reserve(jobs.size());
+        } catch (const std::bad_alloc&) {
+            log(LogLevel::Error,
+                "%s: no memory to let go of 0x%llx in another context: it keeps it",
+                ApiCall::current(), asULL(base));
+            return; // until its own command list or queue lets go
+        }
+        std::lock_guard lock(m_borrowedMutex);
+        for (auto& [address, borrowed] : m_borrowed) {
+            if (borrowed.returned || borrowed.base >= base + size ||
+                base >= borrowed.base + borrowed.size)
+                continue;
+            waits.clear();
+            for (const WorkTracker::Job& job : jobs)
+                if (job.device == borrowed.device)
+                    waits.push_back({DRM_VZE_SYNC_QUEUE, job.queue, job.seqno});
+            drm_vze_bind_op op{};
+            op.op = DRM_VZE_BIND_UNMAP;
+            op.range = borrowed.size;
+            op.addr = address;
+            const int error = borrowed.device->file().bind(
+                vmId(*borrowed.device), {&op, 1}, waits, waits.empty() ? 0 : DRM_VZE_VM_BIND_DEFER);
+            borrowed.returned = error == 0;
+            if (error == ENOENT && !waits.empty())
+                again = true; // a queue was destroyed in between
+            else if (error != 0)
+                log(LogLevel::Info, "%s: unbinding 0x%llx in another context: %s",
+                    ApiCall::current(), asULL(base), strerror(error));
+        }
+    }
 }
 
 } // namespace vze

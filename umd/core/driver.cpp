@@ -152,11 +152,12 @@ std::vector<WorkTracker::Job> Driver::jobsTouching(const Context& context, uint6
     return jobs;
 }
 
-void Driver::releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept {
+void Driver::returnBorrowed(const Context& owner, uint64_t base, uint64_t size,
+                            bool whenDone) noexcept {
     std::lock_guard lock(m_mutex);
     for (Context* each : m_contexts)
-        if (each != &context)
-            each->work().releaseWhenDone(base, size);
+        if (each != &owner)
+            each->returnBorrowed(base, size, whenDone);
 }
 
 std::unique_ptr<ContextUse> Driver::ownerOf(const void* ptr, AllocationView& view) {

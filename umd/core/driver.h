@@ -41,9 +41,8 @@ public:
     /// this context: no two allocations of a process have an address in common.
     std::vector<WorkTracker::Job> jobsTouching(const Context& context, uint64_t base,
                                                uint64_t size);
-    /// What other contexts' unfinished work has of this range of the context's memory goes by
-    /// itself when that work ends.
-    void releaseWhenDone(const Context& context, uint64_t base, uint64_t size) noexcept;
+    /// Context::returnBorrowed() of all contexts but the owner.
+    void returnBorrowed(const Context& owner, uint64_t base, uint64_t size, bool whenDone) noexcept;
 
     /// The context that has memory at an address, kept while the answer lives; null: none.
     std::unique_ptr<ContextUse> ownerOf(const void* ptr, AllocationView& view);

@@ -239,14 +239,6 @@ bool Queue::lastTouching(uint64_t base, uint64_t size, uint64_t& seqno) {
     return false;
 }
 
-void Queue::releaseWhenDone(uint64_t base, uint64_t size) noexcept {
-    if (!m_hasPending.load(std::memory_order_relaxed))
-        return;
-    const std::lock_guard lock(m_mutex);
-    for (const Work& work : m_pending)
-        work.recording->releaseWhenDone(base, size, m_id, work.seqno);
-}
-
 void Queue::takeFinished(std::vector<std::shared_ptr<Recording>>& finished) {
     const uint64_t done = completed();
     while (!m_pending.empty() && m_pending.front().number <= done) {

@@ -62,9 +62,6 @@ public:
     /// of it, 0 when any job so far may be.
     bool lastTouching(uint64_t base, uint64_t size, uint64_t& seqno);
 
-    /// See WorkTracker::releaseWhenDone().
-    void releaseWhenDone(uint64_t base, uint64_t size) noexcept;
-
     /// Lets go of finished work.
     void reap() noexcept;
 

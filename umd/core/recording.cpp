@@ -93,12 +93,6 @@ bool Recording::touches(uint64_t base, uint64_t size) const noexcept {
     });
 }
 
-void Recording::releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue,
-                                uint64_t seqno) noexcept {
-    for (TransientImport& import : m_imports)
-        import.releaseWhenDone(base, size, queue, seqno);
-}
-
 void Recording::announceEvents(const Device& device, uint32_t queueId) const noexcept {
     for (const EventUse& use : m_events) {
         if (use.effect == EventEffect::Signal)

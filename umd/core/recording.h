@@ -43,8 +43,6 @@ public:
     /// Notes that the commands may touch the allocation [base, base + size).
     void touch(uint64_t base, uint64_t size);
     bool touches(uint64_t base, uint64_t size) const noexcept;
-    /// Memory of another context in the range, which is being freed there, goes when the job ends.
-    void releaseWhenDone(uint64_t base, uint64_t size, uint32_t queue, uint64_t seqno) noexcept;
 
     void keep(TransientImport import) { m_imports.push_back(std::move(import)); }
     /// Keeps the memory of an event that the commands use, and notes how.

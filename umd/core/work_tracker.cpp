@@ -38,15 +38,6 @@ void WorkTracker::jobsTouching(uint64_t base, uint64_t size, std::vector<Job>& o
     }
 }
 
-void WorkTracker::releaseWhenDone(uint64_t base, uint64_t size) noexcept {
-    try {
-        for (const std::shared_ptr<Queue>& queue : snapshot())
-            queue->releaseWhenDone(base, size);
-    } catch (const std::bad_alloc&) {
-        // Released like other finished work, by a later call.
-    }
-}
-
 bool WorkTracker::unfinished() {
     const std::vector<std::shared_ptr<Queue>> queues = snapshot();
     return std::any_of(queues.begin(), queues.end(), [](const std::shared_ptr<Queue>& queue) {

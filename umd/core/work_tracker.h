@@ -30,10 +30,6 @@ public:
     /// has ended, nothing submitted so far can.
     void jobsTouching(uint64_t base, uint64_t size, std::vector<Job>& out);
 
-    /// What unfinished work of these queues has of another context's memory [base, base + size)
-    /// goes when that work ends, without another call.
-    void releaseWhenDone(uint64_t base, uint64_t size) noexcept;
-
     /// Whether a queue has work that has not ended.
     bool unfinished();
 
