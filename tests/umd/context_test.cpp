@@ -27,8 +27,6 @@ TEST_F(Context, CreateForSomeDevices) {
 }
 
 TEST_F(Context, DescriptorWithoutType) {
-    if (parameterValidationActive())
-        GTEST_SKIP() << "the validation layer refuses structures without a type";
     ze_context_desc_t desc{};
     ze_context_handle_t context = nullptr;
     ASSERT_OK(zeContextCreate(driver_, &desc, &context));
@@ -160,6 +158,40 @@ TEST_F(Context, Residency) {
               zeContextMakeMemoryResident(context_, device_, nullptr, kPage));
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
               zeContextEvictMemory(context_, device_, nullptr, kPage));
+}
+
+TEST_F(Context, ResidencyOfEachKind) {
+    Mapping memory = Mapping::anonymous(4 * kPage);
+    std::memset(memory.get(), 1, memory.size());
+    Buffer device = Buffer::device(context_, device_, 4 * kPage);
+    Buffer host = Buffer::host(context_, 4 * kPage);
+    Buffer shared = Buffer::shared(context_, device_, 4 * kPage);
+    Buffer import = Buffer::import(context_, memory.get(), 4 * kPage);
+    PhysicalMemory object(context_, device_, 4 * kPage);
+    Reservation reservation(context_, 8 * kPage);
+    ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), 4 * kPage, object.get(), 0,
+                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    using Call = ze_result_t (*)(ze_context_handle_t, ze_device_handle_t, void*, size_t);
+    for (Call call : {&zeContextMakeMemoryResident, &zeContextEvictMemory}) {
+        for (uint8_t* pointer :
+             {device.bytes(), host.bytes(), shared.bytes(), import.bytes(), reservation.bytes()}) {
+            EXPECT_OK(call(context_, device_, pointer, 4 * kPage));
+            EXPECT_OK(call(context_, device_, pointer + kPage + 3, 5));
+            EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, call(context_, device_, pointer, 0));
+            EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      call(context_, device_, pointer, 4 * kPage + 1));
+            EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      call(context_, device_, pointer + kPage, SIZE_MAX));
+        }
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  call(context_, device_, reservation.bytes() + 4 * kPage, kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, call(context_, device_, &call, sizeof call));
+        if (loaderInterceptsHandles())
+            continue;
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, call(nullptr, device_, device.get(), kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+                  call(context_, nullptr, device.get(), kPage));
+    }
 }
 
 TEST_F(Context, SystemBarrier) {

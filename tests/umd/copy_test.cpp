@@ -222,10 +222,17 @@ TEST_F(Copy, FillErrors) {
                                              size, nullptr, 0, nullptr);
     };
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_SIZE, fill(4, 6));
-    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_SIZE, fill(0, 8));
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_SIZE, fill(256, 512));
     EXPECT_OK(list().wait());
     EXPECT_EQ(-1, firstDifferent(host.get(), kPage, 1));
+}
+
+TEST_F(Copy, FillWithAPatternOfNothing) {
+    Buffer host = Buffer::host(context_, kPage);
+    const uint8_t value = 1;
+    EXPECT_ZE(
+        ZE_RESULT_ERROR_INVALID_SIZE,
+        zeCommandListAppendMemoryFill(list().get(), host.get(), &value, 0, 8, nullptr, 0, nullptr));
 }
 
 struct RegionCase {
@@ -446,12 +453,54 @@ TEST_F(Copy, RegionsBeyondAnyMemory) {
     EXPECT_OK(list().fill(buffer.get(), 3, kPage));
 }
 
+/* Hints: accepted for whatever memory, in both kinds of list, and without effect on the bytes. */
 TEST_F(Copy, PrefetchAndAdviceSucceed) {
+    Mapping memory = Mapping::anonymous(kPage);
+    std::memset(memory.get(), 7, kPage);
+    Buffer device = Buffer::device(context_, device_, kPage);
+    Buffer host = Buffer::host(context_, kPage);
     Buffer shared = Buffer::shared(context_, device_, kPage);
-    EXPECT_OK(zeCommandListAppendMemoryPrefetch(list().get(), shared.get(), kPage));
-    EXPECT_OK(zeCommandListAppendMemAdvise(list().get(), device_, shared.get(), kPage,
-                                           ZE_MEMORY_ADVICE_SET_READ_MOSTLY));
-    EXPECT_OK(list().wait());
+    Buffer import = Buffer::import(context_, memory.get(), kPage);
+    CommandList recorded(context_, device_);
+    for (Buffer* buffer : {&device, &host, &shared, &import}) {
+        EXPECT_OK(list().fill(buffer->get(), 7, kPage));
+        for (ze_command_list_handle_t commands : {list().get(), recorded.get()}) {
+            EXPECT_OK(zeCommandListAppendMemoryPrefetch(commands, buffer->get(), kPage));
+            for (int advice = 0; advice <= ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION;
+                 advice++)
+                EXPECT_OK(zeCommandListAppendMemAdvise(commands, device_, buffer->get(), kPage,
+                                                       static_cast<ze_memory_advice_t>(advice)))
+                    << advice;
+        }
+        EXPECT_OK(list().wait());
+        const std::vector<uint8_t> seen = readBack(buffer->get(), kPage);
+        EXPECT_EQ(-1, firstDifferent(seen.data(), kPage, 7));
+    }
+    EXPECT_OK(zeCommandListClose(recorded.get()));
+    Queue queue(context_, device_);
+    EXPECT_OK(queue.execute(recorded));
+    EXPECT_OK(queue.wait());
+}
+
+TEST_F(Copy, PrefetchAndAdviceErrors) {
+    Buffer shared = Buffer::shared(context_, device_, kPage);
+    const auto advice = ZE_MEMORY_ADVICE_SET_READ_MOSTLY;
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
+              zeCommandListAppendMemoryPrefetch(list().get(), nullptr, kPage));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
+              zeCommandListAppendMemAdvise(list().get(), device_, nullptr, kPage, advice));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,
+              zeCommandListAppendMemAdvise(
+                  list().get(), device_, shared.get(), kPage,
+                  static_cast<ze_memory_advice_t>(
+                      ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION + 1)));
+    SKIP_WITHOUT_DIRECT_HANDLES();
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+              zeCommandListAppendMemoryPrefetch(nullptr, shared.get(), kPage));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+              zeCommandListAppendMemAdvise(nullptr, device_, shared.get(), kPage, advice));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+              zeCommandListAppendMemAdvise(list().get(), nullptr, shared.get(), kPage, advice));
 }
 
 } // namespace

@@ -62,7 +62,7 @@ TEST_F(DescriptorChain, UnknownTypesAreSkipped) {
     Unknown last = unknownDesc();
     auto external = importDesc(memory_.get(), 2 * kPage, &last);
     Unknown first = unknownDesc(&external);
-    EXPECT_OK(allocHost(&first));
+    ASSERT_OK(allocHost(&first));
     EXPECT_TRUE(imported_);
     EXPECT_OK(allocHost(&last));
     EXPECT_FALSE(imported_);
@@ -122,7 +122,7 @@ TEST_F(DescriptorChain, LongChainsAndCycles) {
     for (size_t i = 0; i < chain.size(); i++)
         chain[i] =
             unknownDesc(i + 1 < chain.size() ? static_cast<const void*>(&chain[i + 1]) : &external);
-    EXPECT_OK(allocHost(chain.data()));
+    ASSERT_OK(allocHost(chain.data()));
     EXPECT_TRUE(imported_);
     // A chain without an end is told apart from a long one.
     chain.back().pNext = &chain[3];

@@ -67,10 +67,19 @@ TEST_F(Driver, Extensions) {
         EXPECT_TRUE(names.insert(extensions[i].name).second) << "twice: " << extensions[i].name;
         EXPECT_NE(0u, extensions[i].version) << extensions[i].name;
     }
-    EXPECT_EQ(1u, names.count(ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME));
-    for (uint32_t i = 0; i < count; i++) {
-        if (std::strcmp(extensions[i].name, ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME) == 0) {
-            EXPECT_EQ(uint32_t{ZE_MAKE_VERSION(1, 0)}, extensions[i].version);
+    // The memory extensions: by the names that programs look for, each in its first version.
+    const char* const memory[] = {
+        "ZE_extension_memory_free_policies",         "ZE_extension_relaxed_allocation_limits",
+        "ZE_experimental_relaxed_allocation_limits", "ZE_extension_memory_compression_hints",
+        "ZE_extension_external_memmap_sysmem",       "ZE_extension_ipc_mem_handle_type",
+        "ZE_extension_ipc_phys_mem_handle_range",
+    };
+    for (const char* name : memory) {
+        EXPECT_EQ(1u, names.count(name)) << name;
+        for (uint32_t i = 0; i < count; i++) {
+            if (std::strcmp(extensions[i].name, name) == 0) {
+                EXPECT_EQ(uint32_t{ZE_MAKE_VERSION(1, 0)}, extensions[i].version) << name;
+            }
         }
     }
     uint32_t one = 1;

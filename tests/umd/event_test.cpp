@@ -182,6 +182,62 @@ TEST_F(Event, KernelTimestamps) {
     EXPECT_EQ(second.global.kernelEnd, written.global.kernelEnd);
 }
 
+/* Of each kind of copy: in order, and between what the device's clock says before and after. */
+TEST_F(Event, TimestampsOfCopies) {
+    constexpr size_t kSize = kMiB;
+    Buffer device = Buffer::device(context_, device_, kSize);
+    Buffer host = Buffer::host(context_, kSize);
+    std::vector<uint8_t> heap(kSize, 5);
+    ze_context_handle_t other = makeContext();
+    Buffer elsewhere = Buffer::device(other, device_, kSize);
+    const ze_copy_region_t region{0, 0, 0, 512, 512, 2};
+    const uint32_t pattern = 0x01020304;
+    constexpr uint32_t kCopies = 6;
+    for (const bool immediate : {true, false}) {
+        SCOPED_TRACE(immediate);
+        Events events(context_, kCopies, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
+        CommandList recorded(context_, device_, ZE_COMMAND_LIST_FLAG_IN_ORDER);
+        ze_command_list_handle_t commands = immediate ? list().get() : recorded.get();
+        uint64_t hostBefore = 0, before = 0, hostAfter = 0, after = 0;
+        ASSERT_OK(zeDeviceGetGlobalTimestamps(device_, &hostBefore, &before));
+        EXPECT_OK(zeCommandListAppendMemoryCopy(commands, device.get(), host.get(), kSize,
+                                                events[0], 0, nullptr));
+        EXPECT_OK(zeCommandListAppendMemoryCopy(commands, heap.data(), device.get(), kSize,
+                                                events[1], 0, nullptr));
+        EXPECT_OK(zeCommandListAppendMemoryCopyRegion(commands, host.get(), &region, 512, 512 * 512,
+                                                      device.get(), &region, 512, 512 * 512,
+                                                      events[2], 0, nullptr));
+        EXPECT_OK(zeCommandListAppendMemoryCopyFromContext(
+            commands, host.get(), other, elsewhere.get(), kSize, events[3], 0, nullptr));
+        EXPECT_OK(zeCommandListAppendMemoryFill(commands, device.get(), &pattern, sizeof pattern,
+                                                kSize, events[4], 0, nullptr));
+        EXPECT_OK(zeCommandListAppendBarrier(commands, events[5], 0, nullptr));
+        if (immediate) {
+            EXPECT_OK(list().wait());
+        } else {
+            Queue queue(context_, device_);
+            EXPECT_OK(zeCommandListClose(recorded.get()));
+            EXPECT_OK(queue.execute(recorded));
+            EXPECT_OK(queue.wait());
+        }
+        ASSERT_OK(zeDeviceGetGlobalTimestamps(device_, &hostAfter, &after));
+        EXPECT_LT(hostBefore, hostAfter);
+        uint64_t last = before;
+        for (uint32_t i = 0; i < kCopies; i++) {
+            SCOPED_TRACE(i);
+            ze_kernel_timestamp_result_t time{};
+            ASSERT_OK(zeEventQueryKernelTimestamp(events[i], &time));
+            EXPECT_LE(last, time.global.kernelStart);
+            EXPECT_LE(time.global.kernelStart, time.global.kernelEnd);
+            EXPECT_LE(time.context.kernelStart, time.context.kernelEnd);
+            last = time.global.kernelEnd;
+        }
+        EXPECT_LE(last, after);
+    }
+    elsewhere.reset();
+    EXPECT_OK(zeContextDestroy(other));
+}
+
 TEST_F(Event, TimestampOfAnEventThatIsNotSignalled) {
     Events events(context_, 1, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
     ze_kernel_timestamp_result_t result{};

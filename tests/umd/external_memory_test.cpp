@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -71,7 +72,7 @@ protected:
         desc.flags = onHost ? ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST
                             : ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE;
         desc.size = size;
-        return zePhysicalMemCreate(context_, onHost ? nullptr : device_, &desc, out);
+        return zePhysicalMemCreate(context_, onHost ? deviceOfHostObjects() : device_, &desc, out);
     }
 };
 
@@ -222,6 +223,77 @@ TEST_F(ExternalMemory, MemoryOfAnotherDriver) {
         EXPECT_EQ(-1, firstDifferent(mapping.get(), kPage, 0x42));
     }
     EXPECT_TRUE(isOpen(buffer.get()));
+}
+
+/* Ownership: an import takes a reference of its own, whatever comes of it; an export is lent. */
+TEST_F(ExternalMemory, DescriptorsStayWhoseTheyAre) {
+    Buffer onDevice = Buffer::device(context_, device_, kSize);
+    Buffer onHost = Buffer::host(context_, kSize);
+    writeByDevice(onDevice.get(), kSize, 61);
+    writePattern(onHost.get(), kSize, 62);
+    Fd deviceFd(fcntl(exported(onDevice.get()), F_DUPFD_CLOEXEC, 0));
+    Fd hostFd(fcntl(exported(onHost.get()), F_DUPFD_CLOEXEC, 0));
+    for (int kind = 0; kind < 4; kind++) {
+        SCOPED_TRACE(kind);
+        const bool host = kind % 2 != 0;
+        const bool physical = kind >= 2;
+        const auto import = importFd(host ? hostFd.get() : deviceFd.get());
+        const size_t descriptors = openDescriptors();
+        void* pointer = nullptr;
+        ze_physical_mem_handle_t object = nullptr;
+        auto make = [&](size_t size) {
+            return physical ? createPhysical(&import, size, host, &object)
+                   : host   ? allocHost(&import, size, &pointer)
+                            : allocDevice(&import, size, &pointer);
+        };
+        EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, make(2 * kSize));
+        EXPECT_TRUE(isOpen(import.fd)) << "after a failure";
+        EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, make(0));
+        EXPECT_TRUE(isOpen(import.fd)) << "after a failure";
+        ASSERT_OK(make(kSize));
+        EXPECT_TRUE(isOpen(import.fd)) << "after the import";
+        EXPECT_EQ(descriptors, openDescriptors());
+        if (physical) {
+            EXPECT_OK(zePhysicalMemDestroy(context_, object));
+        } else {
+            EXPECT_OK(zeMemFree(context_, pointer));
+        }
+        EXPECT_TRUE(isOpen(import.fd)) << "after the free";
+    }
+    // Closed behind the import, what was imported stays; it has a descriptor of its own again.
+    const auto import = importFd(hostFd.get());
+    void* pointer = nullptr;
+    ASSERT_OK(allocHost(&import, kSize, &pointer));
+    Buffer imported(context_, pointer);
+    hostFd.reset();
+    onHost.reset();
+    EXPECT_EQ(-1, firstMismatch(imported.get(), kSize, 62));
+    const int again = exported(imported.get());
+    EXPECT_TRUE(isOpen(again));
+    imported.reset();
+    EXPECT_FALSE(isOpen(again));
+}
+
+/* A descriptor maps over its whole size, and takes what brackets a CPU access. */
+TEST_F(ExternalMemory, DescriptorForTheCpu) {
+    for (const bool host : {false, true}) {
+        Buffer buffer =
+            host ? Buffer::host(context_, kSize) : Buffer::device(context_, device_, kSize);
+        writeByDevice(buffer.get(), kSize, 71);
+        const int fd = exported(buffer.get());
+        EXPECT_EQ(static_cast<off_t>(kSize), lseek(fd, 0, SEEK_END));
+        Mapping mapping = Mapping::ofFile(fd, kSize, PROT_READ | PROT_WRITE, MAP_SHARED);
+        ASSERT_TRUE(mapping);
+        EXPECT_EQ(MAP_FAILED, mmap(nullptr, kSize + kPage, PROT_READ, MAP_SHARED, fd, 0));
+        dma_buf_sync sync{DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW};
+        EXPECT_EQ(0, ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+        EXPECT_EQ(-1, firstMismatch(mapping.get(), kSize, 71));
+        writePattern(mapping.get(), kSize, 72);
+        sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW;
+        EXPECT_EQ(0, ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+        const std::vector<uint8_t> seen = readBack(buffer.get(), kSize);
+        EXPECT_EQ(-1, firstMismatch(seen.data(), kSize, 72));
+    }
 }
 
 TEST_F(ExternalMemory, BadArguments) {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "fixture.h"
+#include "free_policy.h"
 #include "ipc.h"
 #include "peer.h"
 
@@ -21,88 +21,7 @@ using namespace vze::test;
 
 namespace {
 
-constexpr uint32_t kNow = 0;
-constexpr uint32_t kBlocking = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
-constexpr uint32_t kDefer = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
-constexpr size_t kSize = 4 * kMiB;
-
-ze_result_t freeExt(ze_context_handle_t context, void* pointer, uint32_t policy) {
-    ze_memory_free_ext_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC;
-    desc.freePolicy = policy;
-    return zeMemFreeExt(context, &desc, pointer);
-}
-
-void pauseMs(long ms) {
-    timespec pause{ms / 1000, ms % 1000 * 1'000'000};
-    nanosleep(&pause, nullptr);
-}
-
-/* Comes true within the time that the kernel may take; nothing of the driver is called. */
-bool eventually(const std::function<bool()>& what) {
-    for (int tries = 0; tries < 3000; tries++) {
-        if (what())
-            return true;
-        pauseMs(20);
-    }
-    return what();
-}
-
-enum Kind { Device, Host, Shared, Import, Kinds };
-
-class FreePolicy : public GpuTest {
-protected:
-    void SetUp() override {
-        GpuTest::SetUp();
-        if (!hasExtension(ZE_MEMORY_FREE_POLICIES_EXT_NAME))
-            GTEST_SKIP() << "the driver does not list the free policies";
-        memory_ = Mapping::anonymous(kSize);
-        std::memset(memory_.get(), 0, kSize);
-        list();
-        // What the driver keeps for its own use is there before figures are taken.
-        EXPECT_OK(list().fill(memory_.get(), 0, kSize));
-    }
-
-    Buffer make(int kind) {
-        switch (kind) {
-        case Device:
-            return Buffer::device(context_, device_, kSize);
-        case Host:
-            return Buffer::host(context_, kSize);
-        case Shared:
-            return Buffer::shared(context_, device_, kSize);
-        default:
-            return Buffer::import(context_, memory_.get(), kSize);
-        }
-    }
-    int64_t count(const char* name) { return deviceCounts()[name]; }
-    int64_t deferred() { return count("deferred_vram") + count("deferred_system"); }
-    ze_result_t freeExt(void* pointer, uint32_t policy) {
-        return ::freeExt(context_, pointer, policy);
-    }
-
-    Mapping memory_;
-};
-
-/* A queue of its own whose work waits for go(), and then fills the memory. */
-class Parked {
-public:
-    Parked(ze_context_handle_t context, ze_device_handle_t device, void* pointer, size_t size)
-        : events_(context, 2), list_(context, device) {
-        ze_event_handle_t go = events_[0];
-        const uint8_t value = 0x5a;
-        EXPECT_OK(zeCommandListAppendMemoryFill(list_.get(), pointer, &value, 1, size, events_[1],
-                                                1, &go));
-    }
-    ~Parked() { go(); }
-    void go() { EXPECT_OK(zeEventHostSignal(events_[0])); }
-    bool done() { return zeEventQueryStatus(events_[1]) == ZE_RESULT_SUCCESS; }
-    ImmediateList& list() { return list_; }
-
-private:
-    Events events_;
-    ImmediateList list_;
-};
+class FreePolicy : public FreePolicyTest {};
 
 TEST_F(FreePolicy, DefaultFreesAtOnceAndTheWorkFaults) {
     for (int kind = 0; kind < Kinds; kind++) {
@@ -319,43 +238,6 @@ TEST_F(FreePolicy, BlockingFreeOfAnImportWaitsForCopiesThatReachIntoIt) {
     EXPECT_OK(worker.wait());
 }
 
-/* Memory of one context that a list of another copies from. */
-TEST_F(FreePolicy, WorkOfAnotherContextCounts) {
-    ze_context_handle_t other = makeContext();
-    {
-        Buffer target = Buffer::device(other, device_, kSize);
-        ImmediateList worker(other, device_);
-        for (const uint32_t policy : {kBlocking, kDefer}) {
-            SCOPED_TRACE(policy);
-            Events events(other, 1);
-            ze_event_handle_t go = events[0];
-            Buffer buffer = make(Device);
-            EXPECT_OK(list().fill(buffer.get(), 0x66, kSize));
-            const int64_t used = count("vram_used");
-            EXPECT_OK(zeCommandListAppendMemoryCopyFromContext(
-                worker.get(), target.get(), context_, buffer.get(), kSize, nullptr, 1, &go));
-            std::atomic<bool> going{false};
-            std::thread later([&] {
-                pauseMs(policy == kBlocking ? 200 : 1);
-                going = true;
-                EXPECT_OK(zeEventHostSignal(go));
-            });
-            EXPECT_OK(freeExt(buffer.release(), policy));
-            if (policy == kBlocking) {
-                EXPECT_TRUE(going);
-            }
-            // DEFER: without another call to either context.
-            EXPECT_TRUE(eventually([&] { return count("vram_used") == used - int64_t{kSize}; }));
-            later.join();
-            EXPECT_OK(worker.wait());
-            Buffer host = Buffer::host(other, kSize);
-            EXPECT_OK(worker.copy(host.get(), target.get(), kSize));
-            EXPECT_EQ(-1, firstDifferent(host.get(), kSize, 0x66));
-        }
-    }
-    EXPECT_OK(zeContextDestroy(other));
-}
-
 /* Work that stops by a fault, and a queue that is destroyed, use nothing any more. */
 TEST_F(FreePolicy, DeferEndsWithWorkThatIsStopped) {
     const int64_t used = count("vram_used");
@@ -478,30 +360,6 @@ TEST_F(FreePolicy, ImportAgainBehindADeferredFree) {
     EXPECT_EQ(-1, firstDifferent(memory_.get(), kSize, 0x21));
 }
 
-TEST_F(FreePolicy, ContextDestroyedWhileAFreeIsDeferred) {
-    const int64_t used = count("vram_used");
-    ze_context_handle_t own = makeContext();
-    ze_context_handle_t other = makeContext();
-    {
-        Buffer target = Buffer::device(other, device_, kSize);
-        ImmediateList worker(other, device_);
-        Events events(other, 1);
-        ze_event_handle_t go = events[0];
-        Buffer buffer = Buffer::device(own, device_, kSize);
-        EXPECT_OK(zeCommandListAppendMemoryCopyFromContext(worker.get(), target.get(), own,
-                                                           buffer.get(), kSize, nullptr, 1, &go));
-        EXPECT_OK(::freeExt(own, buffer.release(), kDefer));
-        EXPECT_LE(int64_t{kSize}, count("deferred_vram"));
-        EXPECT_OK(zeContextDestroy(own));
-        EXPECT_LE(int64_t{kSize}, count("deferred_vram"));
-        EXPECT_OK(zeEventHostSignal(go));
-        EXPECT_TRUE(eventually([&] { return deferred() == 0; }));
-        EXPECT_OK(worker.wait());
-    }
-    EXPECT_OK(zeContextDestroy(other));
-    EXPECT_TRUE(eventually([&] { return count("vram_used") == used; }));
-}
-
 int diesWithDeferredFrees(int channel, const std::vector<std::string>& arguments) {
     if (!initDriver())
         return 1;
@@ -518,7 +376,7 @@ int diesWithDeferredFrees(int channel, const std::vector<std::string>& arguments
                         Buffer::import(context, memory->get(), kSize).release()};
     for (void* pointer : pointers) {
         new Parked(context, devices().front(), pointer, kSize);
-        if (::freeExt(context, pointer, kDefer) != ZE_RESULT_SUCCESS)
+        if (vze::test::freeExt(context, pointer, kDefer) != ZE_RESULT_SUCCESS)
             return 3;
     }
     const char ready = 1;

@@ -73,9 +73,10 @@ protected:
 /* Of these sizes, with the memory of small ones: one object many times, and others at the ends. */
 TEST_F(IpcLarge, Ranges) {
     constexpr uint64_t kPiece = 16 * kMiB;
-    PhysicalMemory body(one_, nullptr, kPiece, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
-    PhysicalMemory middle(one_, nullptr, 2 * kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
-    PhysicalMemory tail(one_, nullptr, kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory body(one_, deviceOfHostObjects(), kPiece, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory middle(one_, deviceOfHostObjects(), 2 * kPage,
+                          ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory tail(one_, deviceOfHostObjects(), kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
     for (const uint64_t size : kSizes) {
         SCOPED_TRACE(size);
         Reservation reservation(one_, size);
@@ -172,7 +173,7 @@ TEST_F(IpcLarge, RangeOf65536Objects) {
     {
         Reservation reservation(one_, kObjects * objectSize);
         for (size_t i = 0; i < kObjects; i++) {
-            ASSERT_OK(zePhysicalMemCreate(one_, nullptr, &desc, &objects[i]));
+            ASSERT_OK(zePhysicalMemCreate(one_, deviceOfHostObjects(), &desc, &objects[i]));
             // In an order in which no two neighbours follow each other.
             const size_t at = i * 32771 % kObjects; // a power of two
             ASSERT_OK(zeVirtualMemMap(one_, reservation.bytes() + at * objectSize, objectSize,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Handles of ranges of physical objects: each row of their table of results, through the loader.
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "ipc.h"
@@ -232,7 +234,8 @@ TEST_F(IpcRange, SeveralReservationsSideBySide) {
 }
 
 TEST_F(IpcRange, OneObjectTwice) {
-    PhysicalMemory object(context_, nullptr, 2 * kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory object(context_, deviceOfHostObjects(), 2 * kPage,
+                          ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
     Reservation reservation(context_, 6 * kPage);
     for (size_t page = 0; page < 6; page += 2)
         ASSERT_OK(zeVirtualMemMap(context_, reservation.bytes() + page * kPage, 2 * kPage,
@@ -405,6 +408,49 @@ TEST_F(IpcRange, WithoutTheDescriptorItIsOneObject) {
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
               zeMemGetIpcHandleWithProperties(context_, range->bytes() + range->size(), nullptr,
                                               &handle));
+}
+
+/* As a user who may have objects in shares only as many as the module allows; root is exempt. */
+int exportsBeyondTheLimit(int, const std::vector<std::string>&) {
+    if (setresgid(12345, 12345, 12345) || setresuid(12345, 12345, 12345))
+        return 1;
+    if (!initDriver())
+        return 2;
+    ze_context_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    ze_context_handle_t context = nullptr;
+    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+        return 3;
+    {
+        ze_device_handle_t device = devices().front();
+        ImmediateList list(context, device);
+        Seams range(context, device, list, std::vector<bool>(8, false));
+        ze_ipc_mem_handle_t handle{};
+        if (getRange(context, range.bytes(), range.size(), &handle) !=
+            ZE_RESULT_ERROR_UNSUPPORTED_SIZE)
+            return 4;
+        // What is within the limit works, and works again when it was put back.
+        for (int round = 0; round < 3; round++) {
+            if (getRange(context, range.bytes(), range.size() / 2, &handle) != ZE_RESULT_SUCCESS)
+                return 5;
+            if (zeMemPutIpcHandle(context, handle) != ZE_RESULT_SUCCESS)
+                return 6;
+        }
+    }
+    return zeContextDestroy(context) == ZE_RESULT_SUCCESS ? 0 : 7;
+}
+
+const ChildRegistration beyondTheLimit("exports-beyond-the-limit", exportsBeyondTheLimit);
+
+TEST_F(IpcRange, MoreObjectsThanCanBeStored) {
+    const char* const parameter = "/sys/module/vze/parameters/max_share_segments";
+    std::string before;
+    std::ifstream(parameter) >> before;
+    ASSERT_FALSE(before.empty());
+    std::ofstream(parameter) << 6 << std::flush;
+    Child child("exports-beyond-the-limit");
+    EXPECT_EQ(0, child.wait());
+    std::ofstream(parameter) << before << std::flush;
 }
 
 TEST_F(IpcRange, EndsWithTheFirstObjectThatIsFreed) {

@@ -262,7 +262,7 @@ TEST_F(IpcView, RangeOfThousandsOfObjectsWithFewDescriptors) {
         physical.size = kPage;
         Reservation reservation(own, kObjects * kPage);
         for (size_t i = 0; i < kObjects; i++) {
-            ASSERT_OK(zePhysicalMemCreate(own, nullptr, &physical, &objects[i]));
+            ASSERT_OK(zePhysicalMemCreate(own, deviceOfHostObjects(), &physical, &objects[i]));
             ASSERT_OK(zeVirtualMemMap(own, reservation.bytes() + (kObjects - 1 - i) * kPage, kPage,
                                       objects[i], 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
         }

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "fixture.h"
+#include "ipc.h"
+#include "physical.h"
 
 using namespace vze::test;
 
@@ -77,7 +79,8 @@ TEST_F(MemFree, ExtWithAWrongStructureTypeIsTolerated) {
     Buffer buffer = Buffer::device(context_, device_, kPage);
     ze_memory_free_ext_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES;
-    EXPECT_OK(zeMemFreeExt(context_, &desc, buffer.release()));
+    ASSERT_OK(zeMemFreeExt(context_, &desc, buffer.get()));
+    buffer.release();
 }
 
 TEST_F(MemFree, BlockingWaitsForWorkThatWasSubmitted) {
@@ -113,6 +116,108 @@ TEST_F(MemFree, BlockingWaitsForWorkThatWasSubmitted) {
         EXPECT_OK(worker.wait());
     }
     EXPECT_EQ(-1, firstDifferent(memory.get(), memory.size(), 1));
+}
+
+/* What is no base of a live allocation of the context is refused, by every policy and zeMemFree. */
+TEST_F(MemFree, WhatCannotBeFreed) {
+    Mapping memory = Mapping::anonymous(4 * kPage);
+    std::memset(memory.get(), 1, memory.size());
+    Buffer device = Buffer::device(context_, device_, 4 * kPage);
+    Buffer host = Buffer::host(context_, 4 * kPage);
+    Buffer shared = Buffer::shared(context_, device_, 4 * kPage);
+    Buffer import = Buffer::import(context_, memory.get(), 4 * kPage);
+    PhysicalMemory object(context_, device_, 4 * kPage);
+    Reservation reservation(context_, 8 * kPage);
+    ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), 4 * kPage, object.get(), 0,
+                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    ze_context_handle_t other = makeContext();
+    Buffer elsewhere = Buffer::device(other, device_, kPage);
+    Buffer before = Buffer::host(context_, kPage);
+    void* freed = before.get();
+    before.reset();
+
+    std::vector<std::pair<const char*, void*>> wrong = {
+        {"nothing", &other},
+        {"freed", freed},
+        {"of another context", elsewhere.get()},
+        {"a mapped object", reservation.get()},
+        {"a reservation", reservation.bytes() + 4 * kPage},
+        {"a physical object's handle", object.get()},
+        {"a kernel address", reinterpret_cast<void*>(uintptr_t{0xffff888000000000})},
+    };
+    for (Buffer* buffer : {&device, &host, &shared, &import})
+        for (size_t offset : {size_t{1}, kPage, 4 * kPage - 1})
+            wrong.emplace_back("inside", buffer->bytes() + offset);
+    // What was opened is closed, whatever it is of and however it was opened.
+    std::vector<ze_ipc_mem_handle_t> handles(5);
+    ASSERT_OK(zeMemGetIpcHandle(context_, device.get(), &handles[0]));
+    ASSERT_OK(zeMemGetIpcHandle(context_, host.get(), &handles[1]));
+    ASSERT_OK(zeMemGetIpcHandle(context_, shared.get(), &handles[2]));
+    ASSERT_OK(getRange(context_, reservation.bytes() + 100, 2 * kPage, &handles[3]));
+    handles[4] = handleOfDescriptor(descriptorIn(handles[1]));
+    std::vector<std::unique_ptr<Opened>> opened;
+    for (const ze_ipc_mem_handle_t& handle : handles) {
+        opened.push_back(std::make_unique<Opened>(context_, device_, handle));
+        ASSERT_OK(opened.back()->result());
+        wrong.emplace_back("opened", opened.back()->get());
+    }
+    for (const auto& [what, pointer] : wrong) {
+        SCOPED_TRACE(what);
+        for (uint32_t policy : {0u, kBlocking, kDefer})
+            EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, freeExt(pointer, policy)) << policy;
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer));
+    }
+    // And all of it is as it was.
+    for (Buffer* buffer : {&device, &host, &shared, &import})
+        EXPECT_OK(list().fill(buffer->get(), 2, 4 * kPage));
+    EXPECT_OK(list().fill(reservation.get(), 3, 4 * kPage));
+    for (const auto& each : opened)
+        EXPECT_OK(list().fill(each->get(), 4, kPage));
+    elsewhere.reset();
+    EXPECT_OK(zeContextDestroy(other));
+}
+
+TEST_F(MemFree, NullHandles) {
+    SKIP_WITHOUT_DIRECT_HANDLES();
+    Buffer buffer = Buffer::device(context_, device_, kPage);
+    ze_memory_free_ext_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC;
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, zeMemFreeExt(nullptr, &desc, buffer.get()));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, zeMemFree(nullptr, buffer.get()));
+}
+
+/* Thread-safe, by every policy, with and without work that uses what is freed. */
+TEST_F(MemFree, EveryPolicyFromManyThreads) {
+    std::atomic<int> failures{0};
+    std::vector<std::thread> threads;
+    for (uint32_t t = 0; t < 4; t++) {
+        threads.emplace_back([&, t] {
+            ImmediateList mine(context_, device_);
+            for (uint32_t i = 0; i < 60; i++) {
+                const uint32_t policy = (t + i) % 3; // 0, BLOCKING, DEFER
+                auto onDevice = deviceDesc();
+                auto onHost = hostDesc();
+                void* pointer = nullptr;
+                const ze_result_t result =
+                    (t + i) % 2 ? zeMemAllocDevice(context_, &onDevice, kPage, 0, device_, &pointer)
+                                : zeMemAllocHost(context_, &onHost, kPage, 0, &pointer);
+                if (result != ZE_RESULT_SUCCESS) {
+                    failures++;
+                    continue;
+                }
+                // Work under the default policy's free would fault.
+                if (policy != 0 && mine.fillAsync(pointer, 1, kPage) != ZE_RESULT_SUCCESS)
+                    failures++;
+                if (freeExt(pointer, policy) != ZE_RESULT_SUCCESS)
+                    failures++;
+            }
+            if (mine.wait() != ZE_RESULT_SUCCESS)
+                failures++;
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(0, failures);
 }
 
 TEST_F(MemFree, FromManyThreads) {

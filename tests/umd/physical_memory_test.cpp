@@ -46,6 +46,9 @@ TEST_F(PhysicalMem, CreateErrors) {
     desc.flags = 4;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,
               zePhysicalMemCreate(context_, device_, &desc, &handle));
+    desc.flags = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE | ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,
+              zePhysicalMemCreate(context_, device_, &desc, &handle));
     desc.flags = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE;
     desc.size = size_t{1} << 44;
     EXPECT_ZE(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
@@ -60,6 +63,19 @@ TEST_F(PhysicalMem, DeviceMemoryNeedsADevice) {
     ze_physical_mem_handle_t handle = nullptr;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
               zePhysicalMemCreate(context_, nullptr, &desc, &handle));
+}
+
+/* Host memory is of no device: none has to be named, and one that is makes no difference. */
+TEST_F(PhysicalMem, HostMemoryNeedsNoDevice) {
+    for (ze_device_handle_t device : {device_, ze_device_handle_t{}}) {
+        ze_physical_mem_desc_t desc{};
+        desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+        desc.flags = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
+        desc.size = kPage;
+        ze_physical_mem_handle_t handle = nullptr;
+        ASSERT_OK(zePhysicalMemCreate(context_, device, &desc, &handle));
+        EXPECT_OK(zePhysicalMemDestroy(context_, handle));
+    }
 }
 
 TEST_F(PhysicalMem, NewObjectsAreZero) {
@@ -78,10 +94,8 @@ TEST_F(PhysicalMem, NewObjectsAreZero) {
 }
 
 TEST_F(PhysicalMem, HostObjectsAreSeenByTheCpu) {
-    // A null device is good for host memory, where it can reach the driver at all.
-    ze_device_handle_t device =
-        loaderInterceptsHandles() || parameterValidationActive() ? device_ : nullptr;
-    PhysicalMemory object(context_, device, 4 * kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory object(context_, deviceOfHostObjects(), 4 * kPage,
+                          ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
     ASSERT_NE(nullptr, object.get());
     Reservation reservation(context_, 8 * kPage);
     ASSERT_OK(zeVirtualMemMap(context_, reservation.bytes() + kPage, 3 * kPage, object.get(), kPage,

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "ipc.h"
+#include "physical.h"
 
 using namespace vze::test;
 
@@ -37,6 +39,8 @@ protected:
         Buffer good = Buffer::import(context_, memory_.get(), kSize);
         EXPECT_EQ(pinned_ + kSize, pinnedBytes());
     }
+
+    void expectNotExported(uint32_t flags);
 
     static constexpr size_t kSize = 4 * kPage;
     Mapping memory_;
@@ -243,6 +247,35 @@ TEST_F(SysmemImport, OurOwnMemory) {
     EXPECT_OK(zeVirtualMemFree(context_, reservation, 2 * kMiB));
 }
 
+/* The same memory by other ways to it: mapped objects, what was opened, mappings of a dma-buf. */
+TEST_F(SysmemImport, OurOwnMemoryByAnotherWay) {
+    Buffer host = Buffer::host(context_, kSize);
+    Buffer onDevice = Buffer::device(context_, device_, kSize);
+    std::memset(host.get(), 1, kSize);
+    PhysicalMemory object(context_, deviceOfHostObjects(), kSize,
+                          ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    Reservation reservation(context_, 2 * kSize);
+    ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), kSize, object.get(), 0,
+                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    std::memset(reservation.get(), 1, kSize);
+    ze_ipc_mem_handle_t handle{};
+    ASSERT_OK(zeMemGetIpcHandle(context_, host.get(), &handle));
+    Opened opened(context_, device_, handle);
+    ASSERT_OK(opened.result());
+    auto mapped = [&](void* pointer) {
+        ze_ipc_mem_handle_t of{};
+        EXPECT_OK(zeMemGetIpcHandle(context_, pointer, &of));
+        return Mapping::ofFile(descriptorIn(of), kSize, PROT_READ | PROT_WRITE, MAP_SHARED);
+    };
+    Mapping hostBuf = mapped(host.get());
+    Mapping deviceBuf = mapped(onDevice.get());
+    std::memset(hostBuf.get(), 2, kSize);
+    std::memset(deviceBuf.get(), 2, kSize);
+    for (uint32_t flags : {0u, uint32_t{ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY}})
+        for (void* pointer : {reservation.get(), opened.get(), hostBuf.get(), deviceBuf.get()})
+            expectRefused(ZE_RESULT_ERROR_INVALID_ARGUMENT, pointer, kSize, kSize, flags);
+}
+
 TEST_F(SysmemImport, ReadOnlyMemoryNeedsTheFlag) {
     ASSERT_EQ(0, mprotect(memory_.get(), kSize, PROT_READ));
     auto refuse = importDesc(memory_.get(), kSize);
@@ -282,12 +315,20 @@ TEST_F(SysmemImport, OnOtherAllocationCallsIsInvalid) {
     EXPECT_EQ(pinned_, pinnedBytes());
 }
 
+/* Neither for reading nor for writing: pins must not outlive the process that is charged. */
 TEST_F(SysmemImport, CannotBeExported) {
-    Buffer import = Buffer::import(context_, memory_.get(), kSize);
+    for (uint32_t flags : {0u, uint32_t{ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY}})
+        expectNotExported(flags);
+}
+
+void SysmemImport::expectNotExported(uint32_t flags) {
+    Buffer import = Buffer::import(context_, memory_.get(), kSize, flags);
     const size_t descriptors = openDescriptors();
     ze_ipc_mem_handle_t handle{};
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
               zeMemGetIpcHandle(context_, memory_.get(), &handle));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+              zeMemGetIpcHandleWithProperties(context_, memory_.bytes() + kPage, nullptr, &handle));
     ze_external_memory_export_fd_t exported{};
     exported.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
     exported.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
@@ -333,7 +374,28 @@ TEST_F(SysmemImport, DriverFunctionsOfTheVendorAreTheSameImport) {
     EXPECT_OK(release(driver_, memory_.get()));
     EXPECT_EQ(pinned_, pinnedBytes());
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, release(driver_, memory_.get()));
-    EXPECT_NE(ZE_RESULT_SUCCESS, base(driver_, memory_.get(), &found));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, base(driver_, memory_.get(), &found));
+    // Any bytes are widened to whole pages, and any pointer inside names them.
+    ASSERT_OK(import(driver_, memory_.bytes() + kPage + 5, kPage));
+    EXPECT_EQ(pinned_ + 2 * kPage, pinnedBytes());
+    EXPECT_OK(base(driver_, memory_.bytes() + 3 * kPage - 1, &found));
+    EXPECT_EQ(memory_.bytes() + kPage, found);
+    EXPECT_OK(release(driver_, memory_.bytes() + 2 * kPage));
+    EXPECT_EQ(pinned_, pinnedBytes());
+
+    const ze_result_t null = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    EXPECT_ZE(null, import(driver_, nullptr, kSize));
+    EXPECT_ZE(null, release(driver_, nullptr));
+    EXPECT_ZE(null, base(driver_, nullptr, &found));
+    EXPECT_ZE(null, base(driver_, memory_.get(), nullptr));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, import(nullptr, memory_.get(), kSize));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, release(nullptr, memory_.get()));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, base(nullptr, memory_.get(), &found));
+    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, import(driver_, memory_.get(), 0));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, import(driver_, memory_.get(), SIZE_MAX));
+    ASSERT_EQ(0, mprotect(memory_.bytes() + kPage, kPage, PROT_READ));
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, import(driver_, memory_.get(), kSize));
+    EXPECT_EQ(pinned_, pinnedBytes());
 }
 
 } // namespace

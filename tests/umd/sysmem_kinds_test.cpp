@@ -130,6 +130,9 @@ TEST_F(SysmemKinds, TransparentHugePages) {
     }
     EXPECT_EQ(before.pte_2m, contextStatistics(context_, device_).pte_2m);
     expectReadable(memory.bytes(), 4 * kMiB);
+    ASSERT_EQ(0, mprotect(memory.get(), 4 * kMiB, PROT_READ));
+    expectReadable(memory.bytes(), 4 * kMiB);
+    expectNotWritable(memory.bytes(), 4 * kMiB);
     if (hugeKilobytes < 4096)
         GTEST_SKIP() << "the kernel gave no huge pages for the memory (" << hugeKilobytes << " kB)";
 }
@@ -138,6 +141,9 @@ TEST_F(SysmemKinds, AnonymousShared) {
     Mapping memory = Mapping::ofFile(-1, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     expectReadable(memory.bytes(), kSize);
     expectWritable(memory.bytes(), kSize);
+    ASSERT_EQ(0, mprotect(memory.get(), kSize, PROT_READ));
+    expectReadable(memory.bytes(), kSize);
+    expectNotWritable(memory.bytes(), kSize);
 }
 
 TEST_F(SysmemKinds, Memfd) {
@@ -227,6 +233,9 @@ TEST_F(SysmemKinds, HugeTlb) {
         expectWritable(memory.bytes(), 4 * kMiB);
         // A part of a huge page.
         expectWritable(memory.bytes() + 3 * kPage, kSize);
+        ASSERT_EQ(0, mprotect(memory.get(), 4 * kMiB, PROT_READ));
+        expectReadable(memory.bytes(), 4 * kMiB);
+        expectNotWritable(memory.bytes(), 4 * kMiB);
     }
     std::ofstream("/proc/sys/vm/nr_hugepages") << before;
 }

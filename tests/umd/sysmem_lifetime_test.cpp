@@ -210,6 +210,11 @@ int underLockLimit(int, const std::vector<std::string>& arguments) {
     const rlimit limit{65536, 65536};
     if (setrlimit(RLIMIT_MEMLOCK, &limit) || !dropTo(12345, capable))
         return 1;
+    // The driver's log line, which goes to the standard error.
+    const int log = memfd_create("log", MFD_CLOEXEC);
+    setenv("VZE_LOG", "1", 1);
+    if (log < 0 || dup2(log, STDERR_FILENO) < 0)
+        return 13;
     if (!initDriver())
         return 2;
     ze_context_desc_t desc{};
@@ -229,6 +234,10 @@ int underLockLimit(int, const std::vector<std::string>& arguments) {
     } else {
         if (result != ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || pinnedBytes() != 0)
             return 6;
+        char line[512] = {};
+        if (pread(log, line, sizeof line - 1, 0) <= 0 || !std::strstr(line, "RLIMIT_MEMLOCK") ||
+            !std::strstr(line, "65536") || !std::strstr(line, "zeMemAllocHost"))
+            return 12;
         if (!std::strstr(lastError(), "RLIMIT_MEMLOCK")) {
             std::fprintf(stderr, "the reason does not name the limit: %s\n", lastError());
             return 7;

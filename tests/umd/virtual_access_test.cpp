@@ -174,7 +174,8 @@ TEST_F(VirtualAccess, ChangesLeaveNoGapForRunningWork) {
 /* Host memory has one address for the CPU and the device, in whatever order and form it is mapped.
  */
 TEST_F(VirtualAccess, HostObjectsAtSeveralAddresses) {
-    PhysicalMemory object(context_, nullptr, 4 * kPage, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
+    PhysicalMemory object(context_, deviceOfHostObjects(), 4 * kPage,
+                          ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST);
     Reservation reservation(context_, 16 * kPage);
     uint8_t* at = reservation.bytes();
     ASSERT_OK(map(object, at + kPage, 4 * kPage));

@@ -37,20 +37,47 @@ protected:
     size_t page_ = 0;
 };
 
+/* What is said is right: of a size that is rounded up to it, everything can be had. */
 TEST_F(VirtualMemory, PageSizes) {
-    for (size_t size : {size_t{0}, size_t{1}, kPage, kPage + 1, 2 * kMiB, size_t{1} << 32}) {
+    size_t last = 0;
+    for (size_t size : {size_t{1}, kPage, kPage + 1, 16 * kPage, 2 * kMiB - 1, 2 * kMiB,
+                        2 * kMiB + 1, 5 * kMiB, size_t{1} << 30, size_t{1} << 32, SIZE_MAX}) {
+        SCOPED_TRACE(size);
         size_t page = 0;
-        EXPECT_OK(zeVirtualMemQueryPageSize(context_, device_, size, &page)) << size;
+        ASSERT_OK(zeVirtualMemQueryPageSize(context_, device_, size, &page));
         EXPECT_GE(page, kPage);
         EXPECT_EQ(0u, page & (page - 1));
         EXPECT_LE(page, 2 * kMiB);
+        EXPECT_GE(page, last);
+        last = page;
+        if (size > size_t{1} << 32)
+            continue;
+        const size_t rounded = (size + page - 1) & ~(page - 1);
+        Reservation reservation(context_, rounded);
+        ASSERT_NE(nullptr, reservation.get());
+        EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(reservation.get()) % page);
+        if (rounded > 8 * kMiB)
+            continue;
+        PhysicalMemory object(context_, device_, rounded);
+        ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), rounded, object.get(), 0,
+                                  ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+        EXPECT_OK(list().fill(reservation.bytes() + rounded - 1, 0x17, 1));
     }
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
               zeVirtualMemQueryPageSize(context_, device_, kPage, nullptr));
 }
 
+/* The header has UNSUPPORTED_SIZE for it; programs ask before they know a size. */
+TEST_F(VirtualMemory, PageSizeOfNothing) {
+    size_t page = 0;
+    ASSERT_OK(zeVirtualMemQueryPageSize(context_, device_, 0, &page));
+    EXPECT_EQ(kPage, page);
+}
+
 TEST_F(VirtualMemory, ReserveAndFree) {
-    for (size_t size : {page_, 17 * page_, size_t{1} << 30, size_t{1} << 40}) {
+    for (size_t size :
+         {page_, 17 * page_, size_t{1} << 30, size_t{1} << 40, size_t{1} << 44, size_t{1} << 46}) {
+        SCOPED_TRACE(size);
         Reservation reservation(context_, size);
         ASSERT_NE(nullptr, reservation.get());
         EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(reservation.get()) % page_);
@@ -58,7 +85,47 @@ TEST_F(VirtualMemory, ReserveAndFree) {
         void* other = mmap(reservation.get(), page_, PROT_READ,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         EXPECT_EQ(MAP_FAILED, other);
+        // It is as large as was asked for: neither more nor less of it can be freed or asked about.
+        for (size_t wrong : {size + page_, size - page_, 2 * size}) {
+            if (wrong != 0) {
+                EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                          zeVirtualMemFree(context_, reservation.get(), wrong));
+            }
+        }
+        ze_memory_access_attribute_t access{};
+        size_t same = 0;
+        EXPECT_OK(
+            zeVirtualMemGetAccessAttribute(context_, reservation.get(), size, &access, &same));
+        EXPECT_EQ(size, same);
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  zeVirtualMemGetAccessAttribute(context_, reservation.get(), size + page_, &access,
+                                                 &same));
     }
+}
+
+/* Neighbours stay two: no call takes them for one. */
+TEST_F(VirtualMemory, ReservationsSideBySide) {
+    void* both = nullptr;
+    ASSERT_OK(zeVirtualMemReserve(context_, nullptr, 4 * page_, &both));
+    EXPECT_OK(zeVirtualMemFree(context_, both, 4 * page_));
+    auto* base = static_cast<uint8_t*>(both);
+    void* left = nullptr;
+    void* right = nullptr;
+    ASSERT_OK(zeVirtualMemReserve(context_, base, 2 * page_, &left));
+    ASSERT_OK(zeVirtualMemReserve(context_, base + 2 * page_, 2 * page_, &right));
+    if (left == base && right == base + 2 * page_) {
+        PhysicalMemory object(context_, device_, 4 * page_);
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  zeVirtualMemMap(context_, base, 4 * page_, object.get(), 0,
+                                  ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  zeVirtualMemUnmap(context_, base + page_, 2 * page_));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeVirtualMemFree(context_, base, 4 * page_));
+    } else {
+        ADD_FAILURE() << "no neighbouring reservations were to be had";
+    }
+    EXPECT_OK(zeVirtualMemFree(context_, left, 2 * page_));
+    EXPECT_OK(zeVirtualMemFree(context_, right, 2 * page_));
 }
 
 TEST_F(VirtualMemory, ReserveAtAHint) {
@@ -86,9 +153,12 @@ TEST_F(VirtualMemory, ReserveErrors) {
               zeVirtualMemReserve(context_, nullptr, kPage + 1, &pointer));
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
               zeVirtualMemReserve(context_, nullptr, page_, nullptr));
-    EXPECT_NE(ZE_RESULT_SUCCESS, zeVirtualMemReserve(context_, nullptr, size_t{1} << 47, &pointer));
-    EXPECT_NE(ZE_RESULT_SUCCESS,
-              zeVirtualMemReserve(context_, nullptr, ~size_t{0} & ~(kPage - 1), &pointer));
+    for (size_t size : {size_t{1} << 47, size_t{1} << 60, ~size_t{0} & ~(kPage - 1)})
+        EXPECT_ZE(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                  zeVirtualMemReserve(context_, nullptr, size, &pointer))
+            << size;
+    EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+              zeVirtualMemReserve(context_, reinterpret_cast<void*>(kPage + 1), page_, &pointer));
 }
 
 TEST_F(VirtualMemory, FreeErrors) {

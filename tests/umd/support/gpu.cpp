@@ -115,6 +115,10 @@ bool parameterValidationActive() {
     return environmentIsSet("ZE_ENABLE_PARAMETER_VALIDATION");
 }
 
+ze_device_handle_t deviceOfHostObjects() {
+    return parameterValidationActive() ? devices().front() : nullptr;
+}
+
 ze_device_mem_alloc_desc_t deviceDesc(const void* next, uint32_t flags) {
     ze_device_mem_alloc_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;

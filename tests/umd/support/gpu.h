@@ -36,6 +36,10 @@ bool loaderInterceptsHandles();
  * driver. */
 bool parameterValidationActive();
 
+/** The device for a physical object in host memory: none, except where the validation layer insists
+ * on one. */
+ze_device_handle_t deviceOfHostObjects();
+
 /** Empty, read-write descriptors with their stype set. */
 ze_device_mem_alloc_desc_t deviceDesc(const void* next = nullptr, uint32_t flags = 0);
 ze_host_mem_alloc_desc_t hostDesc(const void* next = nullptr, uint32_t flags = 0);

@@ -23,7 +23,8 @@ inline uint64_t pinnedBytes() {
 size_t openDescriptors();
 
 /** How often to repeat what is wanted @p rounds times: an eighth of it on a kernel that checks each
- * of its memory accesses (scripts/sanitize), which is ten times slower. */
+ * of its memory accesses (scripts/sanitize), which is ten times slower, and in other modes of the
+ * loader, where the calls are what counts. */
 size_t roundsHere(size_t rounds);
 
 /** Sum of debugfs vze_counts over all vze devices; empty when debugfs has none. */

@@ -32,7 +32,7 @@ public:
         // 5 has no common factor with the numbers of objects that the tests use.
         for (size_t i = 0; i < host.size(); i++)
             objects_.push_back(std::make_unique<PhysicalMemory>(
-                context, host[i] ? nullptr : device, pages * kPage,
+                context, host[i] ? deviceOfHostObjects() : device, pages * kPage,
                 host[i] ? ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST
                         : ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE));
         for (size_t i = 0; i < host.size(); i++) {

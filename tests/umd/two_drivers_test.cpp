@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The core of the other tests anew in the loader's other modes: looking into each handle, with two
-// drivers, and with the validation layer and its checkers.
+// The core of the other tests anew with a second driver beside this one: then the loader looks into
+// every handle to find whose it is. (Its other modes: scripts/lib/loader_modes.py.)
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -74,11 +74,7 @@ void runAll(const Settings& settings) {
         EXPECT_EQ(0, run(core, settings)) << core.program << " " << core.filter;
 }
 
-TEST(LoaderModes, Intercept) {
-    runAll({{"ZE_ENABLE_LOADER_INTERCEPT", "1"}});
-}
-
-TEST(LoaderModes, TwoDrivers) {
+TEST(TwoDrivers, Core) {
     const char* library = std::getenv("ZE_ENABLE_ALT_DRIVERS");
     ASSERT_NE(nullptr, library);
     ASSERT_EQ(nullptr, std::strchr(library, ','));
@@ -100,14 +96,6 @@ TEST(LoaderModes, TwoDrivers) {
     runAll({{"ZE_ENABLE_ALT_DRIVERS", std::string(library) + "," + copy},
             {"ZE_ENABLE_LOADER_INTERCEPT", "1"}});
     unlink(copy.c_str());
-}
-
-TEST(LoaderModes, ParameterValidation) {
-    runAll({{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}});
-}
-
-TEST(LoaderModes, LeakChecker) {
-    runAll({{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZEL_ENABLE_BASIC_LEAK_CHECKER", "1"}});
 }
 
 } // namespace
