@@ -23,7 +23,7 @@
 #include "vze_gem.h"
 #include "vze_gem_share.h"
 #include "vze_share.h"
-#include "vze_share_user.h"
+#include "vze_user.h"
 
 /* --------------------------------------------------------------- segments -- */
 
@@ -35,7 +35,7 @@
  *
  * Return: an empty array with one reference, or NULL.
  */
-struct vze_segments *vze_segments_alloc(u32 max, struct vze_share_user *user, u64 charged)
+struct vze_segments *vze_segments_alloc(u32 max, struct vze_user *user, u64 charged)
 {
 	struct vze_segments *segments;
 
@@ -46,7 +46,7 @@ struct vze_segments *vze_segments_alloc(u32 max, struct vze_share_user *user, u6
 	segments->size = 0;
 	segments->num = 0;
 	segments->max = max;
-	segments->user = vze_share_user_get(user);
+	segments->user = vze_user_get(user);
 	segments->charged = charged;
 	return segments;
 }
@@ -61,8 +61,8 @@ static void segments_free(struct kref *ref)
 		if (!(i % 1024))
 			cond_resched();
 	}
-	vze_share_user_uncharge(segments->user, 0, segments->charged);
-	vze_share_user_put(segments->user);
+	vze_user_uncharge(segments->user, VZE_USER_SEGMENTS, segments->charged);
+	vze_user_put(segments->user);
 	kvfree(segments);
 }
 

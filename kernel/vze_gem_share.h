@@ -12,7 +12,7 @@
 struct vze_device;
 struct vze_share;
 struct vze_share_importer;
-struct vze_share_user;
+struct vze_user;
 
 /**
  * struct vze_segment - a piece of an object
@@ -39,7 +39,7 @@ struct vze_segments {
 	/** @size: bytes of all of them */
 	u64 size;
 	/** @user: who is charged for it */
-	struct vze_share_user *user;
+	struct vze_user *user;
 	/** @charged: segments that @user is charged for */
 	u64 charged;
 	/** @segment: sorted by @first */
@@ -76,7 +76,7 @@ static inline struct vze_gem_share *to_vze_gem_share(const struct vze_gem *bo)
 	return container_of(bo, struct vze_gem_share, base);
 }
 
-struct vze_segments *vze_segments_alloc(u32 max, struct vze_share_user *user, u64 charged);
+struct vze_segments *vze_segments_alloc(u32 max, struct vze_user *user, u64 charged);
 struct vze_segments *vze_segments_get(struct vze_segments *segments);
 void vze_segments_put(struct vze_segments *segments);
 u32 vze_segments_count(const struct vze_gem *bo, u64 offset, u64 size);

@@ -23,6 +23,7 @@
 #include "vze_fence.h"
 #include "vze_queue.h"
 #include "vze_ring.h"
+#include "vze_user.h"
 #include "vze_vm.h"
 
 /* Runs and frees jobs of all schedulers. */
@@ -93,6 +94,38 @@ void vze_queues_fini(struct vze_device *vdev)
 
 /* ------------------------------------------------------------- references -- */
 
+static int queue_charge(struct vze_queue *queue)
+{
+	int ret;
+
+	queue->user = vze_user_get_current();
+	if (!queue->user)
+		return -ENOMEM;
+	ret = vze_user_charge(queue->user, VZE_USER_QUEUES, 1);
+	queue->charged = !ret;
+	if (ret)
+		vze_user_put(queue->user);
+	return ret;
+}
+
+/**
+ * vze_queue_uncharge() - the user may have another queue instead
+ * @queue: queue; nobody else ends it meanwhile
+ */
+void vze_queue_uncharge(struct vze_queue *queue)
+{
+	if (!queue->charged)
+		return;
+	queue->charged = false;
+	vze_user_uncharge(queue->user, VZE_USER_QUEUES, 1);
+}
+
+static void queue_discharge(struct vze_queue *queue)
+{
+	vze_queue_uncharge(queue);
+	vze_user_put(queue->user);
+}
+
 static void queue_release(struct work_struct *work)
 {
 	struct vze_queue *queue = container_of(work, struct vze_queue, release_work);
@@ -102,6 +135,7 @@ static void queue_release(struct work_struct *work)
 	drm_sched_entity_fini(&queue->entity);
 	drm_sched_fini(&queue->sched);
 	vze_vm_put(queue->vm);
+	queue_discharge(queue);
 	mutex_destroy(&queue->kill_lock);
 	mutex_destroy(&queue->submit_lock);
 	kfree(queue);
@@ -321,17 +355,24 @@ static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm,
 	INIT_LIST_HEAD(&queue->fault_link);
 	INIT_WORK(&queue->release_work, queue_release);
 
+	ret = queue_charge(queue);
+	if (ret)
+		goto err_free;
 	ret = queue_init_sched(queue);
-	if (ret) {
-		mutex_destroy(&queue->kill_lock);
-		mutex_destroy(&queue->submit_lock);
-		kfree(queue);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_charge;
 	drm_dev_get(&vdev->drm);
 	atomic_inc(&file->num_queues);
 	atomic64_inc(&vdev->counts.queues);
 	return queue;
+
+err_charge:
+	queue_discharge(queue);
+err_free:
+	mutex_destroy(&queue->kill_lock);
+	mutex_destroy(&queue->submit_lock);
+	kfree(queue);
+	return ERR_PTR(ret);
 }
 
 static int queue_create(struct vze_file *file, struct drm_vze_queue_create *args)

@@ -17,6 +17,7 @@ struct dma_fence;
 struct seq_file;
 struct vze_device;
 struct vze_file;
+struct vze_user;
 struct vze_vm;
 
 /**
@@ -33,6 +34,10 @@ struct vze_queue {
 	struct vze_device *vdev;
 	/** @file: file that made it; valid until the queue is released */
 	struct vze_file *file;
+	/** @user: who is charged for it */
+	struct vze_user *user;
+	/** @charged: until the hardware queue is given back; protected by @kill_lock */
+	bool charged;
 	/** @vm: address space, with a reference */
 	struct vze_vm *vm;
 	/** @asid: hardware id of @vm */
@@ -112,6 +117,7 @@ u64 vze_queues_busy_ns(struct vze_file *file);
 
 struct vze_queue *vze_queue_get(struct vze_queue *queue);
 void vze_queue_put(struct vze_queue *queue);
+void vze_queue_uncharge(struct vze_queue *queue);
 struct vze_queue *vze_queue_lookup(struct vze_file *file, u32 id);
 struct dma_fence *vze_queue_job_fence(struct vze_queue *queue, u64 seqno);
 struct vze_queue *vze_queue_by_hw_id(struct vze_device *vdev, u32 hw_id);

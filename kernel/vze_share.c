@@ -27,7 +27,7 @@
 
 #include "vze_device.h"
 #include "vze_share_table.h"
-#include "vze_share_user.h"
+#include "vze_user.h"
 #include "vze_trace.h"
 
 /* Everything about shares that changes; its place among locks is in vze_share_table.h. */
@@ -60,8 +60,8 @@ static void share_free_contents(struct vze_share *share)
 static void share_free(struct vze_share *share)
 {
 	if (share->charged)
-		vze_share_user_uncharge(share->user, 1, 0);
-	vze_share_user_put(share->user);
+		vze_user_uncharge(share->user, VZE_USER_SHARES, 1);
+	vze_user_put(share->user);
 	put_pid(share->pid);
 	put_user_ns(share->user_ns);
 	drm_dev_put(&share->vdev->drm);
@@ -226,7 +226,7 @@ int vze_share_publish(struct vze_share *share)
 	ret = share_check_sources(share);
 	if (ret)
 		return ret;
-	ret = vze_share_user_charge(share->user, 1, 0);
+	ret = vze_user_charge(share->user, VZE_USER_SHARES, 1);
 	if (ret)
 		return ret;
 	share->charged = true;

@@ -17,7 +17,7 @@
 #include "vze_device.h"
 #include "vze_gem.h"
 #include "vze_share_table.h"
-#include "vze_share_user.h"
+#include "vze_user.h"
 #include "vze_vm.h"
 
 /* What a segment costs, and how much more a source does, in segments. */
@@ -56,13 +56,13 @@ static int share_reserve(struct vze_share *share, const struct share_room *room)
 	int ret;
 
 	/* Before anything is allocated: the limit is what keeps that small. */
-	ret = vze_share_user_charge(share->user, 0, charge);
+	ret = vze_user_charge(share->user, VZE_USER_SEGMENTS, charge);
 	if (ret)
 		return ret;
 	if (room->segments + room->sources <= MAX_PIECES)
 		share->segments = vze_segments_alloc(room->segments, share->user, charge);
 	if (!share->segments) {
-		vze_share_user_uncharge(share->user, 0, charge);
+		vze_user_uncharge(share->user, VZE_USER_SEGMENTS, charge);
 		return -ENOMEM;
 	}
 	ret = vze_share_uses_alloc(share, room->segments + room->sources);
@@ -146,7 +146,7 @@ static struct vze_share *share_alloc(struct vze_file *file, const void *what,
 
 	if (!share)
 		return ERR_PTR(-ENOMEM);
-	share->user = vze_share_user_get_current();
+	share->user = vze_user_get_current();
 	if (!share->user) {
 		kfree(share);
 		return ERR_PTR(-ENOMEM);

@@ -24,7 +24,7 @@ struct user_namespace;
 struct vze_device;
 struct vze_file;
 struct vze_gem;
-struct vze_share_user;
+struct vze_user;
 
 /**
  * struct vze_share_key - what was shared; requests of equal keys and segments are equal
@@ -111,7 +111,7 @@ struct vze_share {
 	/** @user_ns: where CAP_SYS_PTRACE opens it, too */
 	struct user_namespace *user_ns;
 	/** @user: who is charged for it */
-	struct vze_share_user *user;
+	struct vze_user *user;
 	/** @pid: exporter */
 	struct pid *pid;
 	/** @comm: its name */

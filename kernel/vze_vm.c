@@ -12,6 +12,7 @@
 #include "vze_device.h"
 #include "vze_quarantine.h"
 #include "vze_share.h"
+#include "vze_user.h"
 #include "vze_vm.h"
 
 static struct kmem_cache *vma_cache;
@@ -60,11 +61,31 @@ void vze_vma_free(struct vze_vma *vma)
 
 /* ------------------------------------------------------------------- life -- */
 
+static int vm_charge(struct vze_vm *vm)
+{
+	int ret;
+
+	vm->user = vze_user_get_current();
+	if (!vm->user)
+		return -ENOMEM;
+	ret = vze_user_charge(vm->user, VZE_USER_VMS, 1);
+	if (ret)
+		vze_user_put(vm->user);
+	return ret;
+}
+
+static void vm_discharge(struct vze_vm *vm)
+{
+	vze_user_uncharge(vm->user, VZE_USER_VMS, 1);
+	vze_user_put(vm->user);
+}
+
 static void vm_free(struct drm_gpuvm *base)
 {
 	struct vze_vm *vm = to_vze_vm(base);
 	struct vze_device *vdev = vm->vdev;
 
+	vm_discharge(vm);
 	mutex_destroy(&vm->pt.lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
@@ -119,10 +140,13 @@ static struct vze_vm *vm_create(struct vze_device *vdev, const struct vze_file *
 	vm->fence_context = dma_fence_context_alloc(1);
 	vze_prime_vm_init(vm);
 
+	ret = vm_charge(vm);
+	if (ret)
+		goto err_vm;
 	r_obj = drm_gpuvm_resv_object_alloc(&vdev->drm);
 	if (!r_obj) {
 		ret = -ENOMEM;
-		goto err_vm;
+		goto err_charge;
 	}
 	ret = vm_hardware_init(vm);
 	if (ret)
@@ -142,6 +166,8 @@ static struct vze_vm *vm_create(struct vze_device *vdev, const struct vze_file *
 
 err_resv:
 	drm_gem_object_put(r_obj);
+err_charge:
+	vm_discharge(vm);
 err_vm:
 	mutex_destroy(&vm->lock);
 	kfree(vm);

@@ -71,6 +71,8 @@ struct vze_vm {
 	struct vze_device *vdev;
 	/** @asid: hardware address space */
 	u32 asid;
+	/** @user: who is charged for it */
+	struct vze_user *user;
 	/** @users: id in the file, queues, pending binds; the address space goes with the last */
 	struct kref users;
 	/** @lock: the tree, and the order of binds */

@@ -289,7 +289,9 @@ struct drm_vze_gem_info {
 /**
  * struct drm_vze_vm_create - make an address space
  *
- * Errors: -ENOSPC no hardware address space is free, -ENOMEM, -EIO/-ENODEV.
+ * Errors: -ENOSPC no hardware address space is free, -EDQUOT the user has as many as it may
+ * (module parameter max_vms; CAP_SYS_RESOURCE and CAP_SYS_ADMIN are exempt), -ENOMEM,
+ * -EIO/-ENODEV.
  */
 struct drm_vze_vm_create {
 	/** @flags: zero */
@@ -466,7 +468,8 @@ struct drm_vze_vm_info {
  * struct drm_vze_queue_create - make a queue on an address space
  *
  * Jobs of a queue run in order; queues run beside each other.
- * Errors: -ENOENT VM, -ENOSPC no hardware queue is free, -EINVAL, -ENOMEM, -EIO.
+ * Errors: -ENOENT VM, -ENOSPC no hardware queue is free, -EDQUOT the user has as many as it
+ * may (module parameter max_queues), -EINVAL, -ENOMEM, -EIO.
  */
 struct drm_vze_queue_create {
 	/** @vm_id: address space */
