@@ -311,6 +311,7 @@ private:
             uint32_t syncobj;
         };
         std::vector<Done> done; // one per device
+        uint32_t waiters = 0;   // in waitDeferred(): the syncobjs stay as long as there are any
     };
     /// Memory of another context that is bound for commands; see resolveFrom().
     struct Borrowed {

@@ -211,6 +211,7 @@ void Context::collectDeferred() noexcept {
     m_sinceCollected = 0;
     for (auto it = m_deferred.begin(); it != m_deferred.end();) {
         const bool finished =
+            it->waiters == 0 &&
             std::all_of(it->done.begin(), it->done.end(), [](const Deferred::Done& done) {
                 return done.device->file().waitSyncobj(done.syncobj, 0, 0) != ETIME;
             });
@@ -232,21 +233,21 @@ void Context::collectDeferred() noexcept {
 // Waits until no deferred free of the range is left: its late unmap would take what is mapped there
 // now.
 void Context::waitDeferred(uint64_t base, uint64_t size) noexcept {
+    auto meets = [&](const Deferred& deferred) {
+        return deferred.base < base + size && base < deferred.base + deferred.size;
+    };
+    std::unique_lock lock(m_mutex);
     for (;;) {
-        std::vector<Deferred::Done> wait;
-        {
-            std::lock_guard lock(m_mutex);
-            collectDeferred();
-            for (const Deferred& deferred : m_deferred)
-                if (deferred.base < base + size && base < deferred.base + deferred.size) {
-                    wait = deferred.done;
-                    break;
-                }
-        }
-        if (wait.empty())
+        collectDeferred();
+        const auto found = std::find_if(m_deferred.begin(), m_deferred.end(), meets);
+        if (found == m_deferred.end())
             return;
-        for (const Deferred::Done& done : wait)
+        ++found->waiters;
+        lock.unlock();
+        for (const Deferred::Done& done : found->done)
             done.device->file().waitSyncobj(done.syncobj, 0, -1);
+        lock.lock();
+        --found->waiters;
     }
 }
 
