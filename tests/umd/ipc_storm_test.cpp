@@ -350,7 +350,7 @@ int racingExporter(int, const std::vector<std::string>& arguments) {
         // Each object has one word for ever.
         for (size_t i = 0; i < kPieces; i++) {
             objects.push_back(
-                std::make_unique<PhysicalMemory>(context, i % 2 ? device : nullptr, kPage,
+                std::make_unique<PhysicalMemory>(context, device, kPage,
                                                  i % 2 ? ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
                                                        : ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST));
             words[i] = ++next;
