@@ -652,7 +652,8 @@ struct drm_vze_fence_wake {
  *
  * Limits. A user has at most so many shares (module parameter max_shares), and at most so
  * many segments in its shares and in what was opened of them (max_share_segments; 48 bytes
- * of kernel memory each, 24 once the share is over), -EDQUOT. CAP_SYS_RESOURCE and CAP_SYS_ADMIN are exempt.
+ * of kernel memory each, 24 once the share is over), -EDQUOT. CAP_SYS_RESOURCE and
+ * CAP_SYS_ADMIN are exempt.
  */
 
 /** struct drm_vze_share_token - names a share */
