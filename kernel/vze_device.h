@@ -135,7 +135,7 @@ struct vze_device {
 	struct list_head vram_objects;
 	/** @imports: other drivers' buffers that are here, owned by vze_prime_import.c */
 	struct vze_imports imports;
-	/** @kernel_as: address space 0, owned by vze_vm.c */
+	/** @kernel_as: address space 0, owned by vze_kernel_as.c */
 	struct vze_kernel_as *kernel_as;
 
 	/** @fence_wq: FENCE_WAIT sleeps here */

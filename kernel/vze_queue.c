@@ -94,36 +94,14 @@ void vze_queues_fini(struct vze_device *vdev)
 
 /* ------------------------------------------------------------- references -- */
 
-static int queue_charge(struct vze_queue *queue)
-{
-	int ret;
-
-	queue->user = vze_user_get_current();
-	if (!queue->user)
-		return -ENOMEM;
-	ret = vze_user_charge(queue->user, VZE_USER_QUEUES, 1);
-	queue->charged = !ret;
-	if (ret)
-		vze_user_put(queue->user);
-	return ret;
-}
-
 /**
- * vze_queue_uncharge() - the user may have another queue instead
+ * vze_queue_discharge() - the user may have another queue instead
  * @queue: queue; nobody else ends it meanwhile
  */
-void vze_queue_uncharge(struct vze_queue *queue)
+void vze_queue_discharge(struct vze_queue *queue)
 {
-	if (!queue->charged)
-		return;
-	queue->charged = false;
-	vze_user_uncharge(queue->user, VZE_USER_QUEUES, 1);
-}
-
-static void queue_discharge(struct vze_queue *queue)
-{
-	vze_queue_uncharge(queue);
-	vze_user_put(queue->user);
+	vze_user_discharge(queue->user, VZE_USER_QUEUES);
+	queue->user = NULL;
 }
 
 static void queue_release(struct work_struct *work)
@@ -135,7 +113,7 @@ static void queue_release(struct work_struct *work)
 	drm_sched_entity_fini(&queue->entity);
 	drm_sched_fini(&queue->sched);
 	vze_vm_put(queue->vm);
-	queue_discharge(queue);
+	vze_queue_discharge(queue);
 	mutex_destroy(&queue->kill_lock);
 	mutex_destroy(&queue->submit_lock);
 	kfree(queue);
@@ -355,9 +333,11 @@ static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm,
 	INIT_LIST_HEAD(&queue->fault_link);
 	INIT_WORK(&queue->release_work, queue_release);
 
-	ret = queue_charge(queue);
-	if (ret)
+	queue->user = vze_user_charge_current(VZE_USER_QUEUES);
+	if (IS_ERR(queue->user)) {
+		ret = PTR_ERR(queue->user);
 		goto err_free;
+	}
 	ret = queue_init_sched(queue);
 	if (ret)
 		goto err_charge;
@@ -367,7 +347,7 @@ static struct vze_queue *queue_alloc(struct vze_file *file, struct vze_vm *vm,
 	return queue;
 
 err_charge:
-	queue_discharge(queue);
+	vze_queue_discharge(queue);
 err_free:
 	mutex_destroy(&queue->kill_lock);
 	mutex_destroy(&queue->submit_lock);

@@ -34,10 +34,8 @@ struct vze_queue {
 	struct vze_device *vdev;
 	/** @file: file that made it; valid until the queue is released */
 	struct vze_file *file;
-	/** @user: who is charged for it */
+	/** @user: who is charged for it, until the hardware queue is given back; under @kill_lock */
 	struct vze_user *user;
-	/** @charged: until the hardware queue is given back; protected by @kill_lock */
-	bool charged;
 	/** @vm: address space, with a reference */
 	struct vze_vm *vm;
 	/** @asid: hardware id of @vm */
@@ -117,7 +115,7 @@ u64 vze_queues_busy_ns(struct vze_file *file);
 
 struct vze_queue *vze_queue_get(struct vze_queue *queue);
 void vze_queue_put(struct vze_queue *queue);
-void vze_queue_uncharge(struct vze_queue *queue);
+void vze_queue_discharge(struct vze_queue *queue);
 struct vze_queue *vze_queue_lookup(struct vze_file *file, u32 id);
 struct dma_fence *vze_queue_job_fence(struct vze_queue *queue, u64 seqno);
 struct vze_queue *vze_queue_by_hw_id(struct vze_device *vdev, u32 hw_id);

@@ -189,7 +189,7 @@ static void queue_stop_hw(struct vze_queue *queue)
 	if (!ret)
 		__clear_bit(queue->hw_id, vdev->queue_ids);
 	spin_unlock_irq(&vdev->queues_lock);
-	vze_queue_uncharge(queue);
+	vze_queue_discharge(queue);
 
 	if (hw)
 		vze_hw_exit(vdev);

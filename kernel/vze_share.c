@@ -14,8 +14,8 @@
  */
 
 #include <linux/cred.h>
-#include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/once.h>
 #include <linux/pid.h>
 #include <linux/poll.h>
 #include <linux/random.h>
@@ -27,8 +27,8 @@
 
 #include "vze_device.h"
 #include "vze_share_table.h"
-#include "vze_user.h"
 #include "vze_trace.h"
+#include "vze_user.h"
 
 /* Everything about shares that changes; its place among locks is in vze_share_table.h. */
 DEFINE_MUTEX(vze_shares_lock);
@@ -103,6 +103,11 @@ void vze_share_free_unpublished(struct vze_share *share)
 
 /* ------------------------------------------------------------------- table -- */
 
+static u64 hash_add_word(u64 hash, u64 factor, u64 word)
+{
+	return rol64(hash * factor, 32) ^ word;
+}
+
 /**
  * vze_share_hash() - prepare a share for being compared
  * @share: complete share
@@ -114,20 +119,21 @@ void vze_share_hash(struct vze_share *share)
 {
 	const struct vze_share_key *key = &share->key;
 	const struct vze_segments *segments = share->segments;
-	static u64 factor __read_mostly;
-	u64 hash;
+	static u64 seed __read_mostly;
+	u64 hash, factor;
 	u32 i;
 
-	get_random_once(&factor, sizeof(factor));
+	get_random_once(&seed, sizeof(seed));
+	factor = seed | 1;
 	hash = (u64)(uintptr_t)key->file ^ (u64)(uintptr_t)key->what ^ key->addr ^ key->flags;
-	hash = rol64(hash * (factor | 1), 32) ^ key->size ^ key->user_data;
+	hash = hash_add_word(hash, factor, key->size ^ key->user_data);
 	for (i = 0; i < segments->num; i++) {
 		const struct vze_segment *segment = &segments->segment[i];
 
-		hash = rol64(hash * (factor | 1), 32) ^ (u64)(uintptr_t)segment->bo;
+		hash = hash_add_word(hash, factor, (u64)(uintptr_t)segment->bo);
 		hash += segment->offset ^ rol64(segment->first, 20);
 	}
-	share->hash = rol64(hash * (factor | 1), 32) ^ segments->size;
+	share->hash = hash_add_word(hash, factor, segments->size);
 }
 
 /**
@@ -343,6 +349,16 @@ void vze_shares_bury(struct list_head *over)
 	}
 }
 
+/* While many shares end: others, who have fewer, wait for one only. */
+static void bury_in_between(struct list_head *over)
+{
+	lockdep_assert_held(&vze_shares_lock);
+	mutex_unlock(&vze_shares_lock);
+	vze_shares_bury(over);
+	cond_resched();
+	mutex_lock(&vze_shares_lock);
+}
+
 /**
  * vze_shares_file_close() - an exporter's file is closed
  * @file: file
@@ -358,11 +374,7 @@ void vze_shares_file_close(struct vze_file *file)
 		/* With views it goes on, but nobody asks for it by its id any more. */
 		if (share->key.file)
 			share_unlist(share);
-		/* Others, who have fewer, wait for one only. */
-		mutex_unlock(&vze_shares_lock);
-		vze_shares_bury(&over);
-		cond_resched();
-		mutex_lock(&vze_shares_lock);
+		bury_in_between(&over);
 	}
 	mutex_unlock(&vze_shares_lock);
 }
@@ -382,10 +394,7 @@ void vze_shares_unplug(struct vze_device *vdev)
 		if (share->vdev != vdev)
 			continue;
 		vze_share_end(share, DRM_VZE_SHARE_STATE_DEAD, &over);
-		mutex_unlock(&vze_shares_lock);
-		vze_shares_bury(&over);
-		cond_resched();
-		mutex_lock(&vze_shares_lock);
+		bury_in_between(&over);
 	}
 	mutex_unlock(&vze_shares_lock);
 }

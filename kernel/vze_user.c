@@ -10,6 +10,7 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/hashtable.h>
 #include <linux/moduleparam.h>
 #include <linux/refcount.h>
@@ -172,4 +173,38 @@ void vze_user_uncharge(struct vze_user *user, enum vze_user_kind kind, u64 num)
 	spin_lock(&users_lock);
 	user->charged[kind] -= num;
 	spin_unlock(&users_lock);
+}
+
+/**
+ * vze_user_charge_current() - count one thing that the caller's user is about to have
+ * @kind: what it is
+ *
+ * Return: the user, for vze_user_discharge(); -EDQUOT or -ENOMEM.
+ */
+struct vze_user *vze_user_charge_current(enum vze_user_kind kind)
+{
+	struct vze_user *user = vze_user_get_current();
+	int ret;
+
+	if (!user)
+		return ERR_PTR(-ENOMEM);
+	ret = vze_user_charge(user, kind, 1);
+	if (ret) {
+		vze_user_put(user);
+		return ERR_PTR(ret);
+	}
+	return user;
+}
+
+/**
+ * vze_user_discharge() - undo vze_user_charge_current()
+ * @user: user, or NULL
+ * @kind: what it was
+ */
+void vze_user_discharge(struct vze_user *user, enum vze_user_kind kind)
+{
+	if (!user)
+		return;
+	vze_user_uncharge(user, kind, 1);
+	vze_user_put(user);
 }

@@ -27,5 +27,7 @@ struct vze_user *vze_user_get(struct vze_user *user);
 void vze_user_put(struct vze_user *user);
 int vze_user_charge(struct vze_user *user, enum vze_user_kind kind, u64 num);
 void vze_user_uncharge(struct vze_user *user, enum vze_user_kind kind, u64 num);
+struct vze_user *vze_user_charge_current(enum vze_user_kind kind);
+void vze_user_discharge(struct vze_user *user, enum vze_user_kind kind);
 
 #endif /* _VZE_USER_H_ */

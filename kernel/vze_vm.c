@@ -61,31 +61,12 @@ void vze_vma_free(struct vze_vma *vma)
 
 /* ------------------------------------------------------------------- life -- */
 
-static int vm_charge(struct vze_vm *vm)
-{
-	int ret;
-
-	vm->user = vze_user_get_current();
-	if (!vm->user)
-		return -ENOMEM;
-	ret = vze_user_charge(vm->user, VZE_USER_VMS, 1);
-	if (ret)
-		vze_user_put(vm->user);
-	return ret;
-}
-
-static void vm_discharge(struct vze_vm *vm)
-{
-	vze_user_uncharge(vm->user, VZE_USER_VMS, 1);
-	vze_user_put(vm->user);
-}
-
 static void vm_free(struct drm_gpuvm *base)
 {
 	struct vze_vm *vm = to_vze_vm(base);
 	struct vze_device *vdev = vm->vdev;
 
-	vm_discharge(vm);
+	vze_user_discharge(vm->user, VZE_USER_VMS);
 	mutex_destroy(&vm->pt.lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
@@ -140,9 +121,11 @@ static struct vze_vm *vm_create(struct vze_device *vdev, const struct vze_file *
 	vm->fence_context = dma_fence_context_alloc(1);
 	vze_prime_vm_init(vm);
 
-	ret = vm_charge(vm);
-	if (ret)
+	vm->user = vze_user_charge_current(VZE_USER_VMS);
+	if (IS_ERR(vm->user)) {
+		ret = PTR_ERR(vm->user);
 		goto err_vm;
+	}
 	r_obj = drm_gpuvm_resv_object_alloc(&vdev->drm);
 	if (!r_obj) {
 		ret = -ENOMEM;
@@ -167,7 +150,7 @@ static struct vze_vm *vm_create(struct vze_device *vdev, const struct vze_file *
 err_resv:
 	drm_gem_object_put(r_obj);
 err_charge:
-	vm_discharge(vm);
+	vze_user_discharge(vm->user, VZE_USER_VMS);
 err_vm:
 	mutex_destroy(&vm->lock);
 	kfree(vm);
