@@ -19,8 +19,6 @@
 #define PATTERN		0x5a17c0de00c0ffeeULL
 #define OTHER		0x0123456789abcdefULL
 
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 static int counters(int fd, uint64_t *values)
 {
 	uint32_t size = VZE_HW_COUNTER_COUNT * sizeof(*values);

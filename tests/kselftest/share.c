@@ -51,8 +51,6 @@ FIXTURE_TEARDOWN(share)
 	VZE_TEARDOWN(&self->gpu);
 }
 
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 /* Opens the share in a process of its own and looks at it in every way. */
 static int opener(void *arg)
 {

@@ -10,9 +10,6 @@
 
 #include "vze_test.h"
 
-/* In a child: leaves its function with a number that tells which condition it was. */
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 static inline int share_range(int fd, uint32_t vm, uint64_t addr, uint64_t size, uint32_t flags,
 			      struct drm_vze_share_create *share)
 {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 
 #include "../kselftest_harness.h"
@@ -16,14 +15,6 @@ FIXTURE(share_limits) {
 	long max_shares, max_segments;
 };
 
-static void set(const char *name, long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%ld", value);
-	vze_param_set(name, text);
-}
-
 FIXTURE_SETUP(share_limits)
 {
 	VZE_SETUP(&self->gpu);
@@ -35,8 +26,8 @@ FIXTURE_SETUP(share_limits)
 
 FIXTURE_TEARDOWN(share_limits)
 {
-	set("max_shares", self->max_shares);
-	set("max_share_segments", self->max_segments);
+	EXPECT_EQ(0, vze_param_set_number("max_shares", self->max_shares));
+	EXPECT_EQ(0, vze_param_set_number("max_share_segments", self->max_segments));
 	VZE_TEARDOWN(&self->gpu);
 }
 
@@ -84,7 +75,7 @@ static int number(void *arg)
 
 VZE_TEST(share_limits, number_of_shares)
 {
-	set("max_shares", MANY - 1);
+	EXPECT_EQ(0, vze_param_set_number("max_shares", MANY - 1));
 	EXPECT_EQ(0, vze_in_child(number, self));
 }
 
@@ -138,7 +129,7 @@ VZE_TEST(share_limits, of_one_user_only)
 	struct full_user user = { .self = self };
 	pid_t pid;
 
-	set("max_shares", MANY - 1);
+	EXPECT_EQ(0, vze_param_set_number("max_shares", MANY - 1));
 	ASSERT_EQ(0, pipe(user.ready.fds));
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -188,7 +179,7 @@ static int segments(void *arg)
 
 VZE_TEST(share_limits, number_of_segments)
 {
-	set("max_share_segments", MANY - 1);
+	EXPECT_EQ(0, vze_param_set_number("max_share_segments", MANY - 1));
 	EXPECT_EQ(0, vze_in_child(segments, self));
 	/* The same as root. */
 	EXPECT_EQ(0, fill_up(self->gpu.fd));
@@ -214,7 +205,7 @@ VZE_TEST(share_limits, nothing_stays_counted)
 {
 	int i;
 
-	set("max_shares", MANY - 1);
+	EXPECT_EQ(0, vze_param_set_number("max_shares", MANY - 1));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(-SIGKILL, vze_in_child(killed, self));
 	EXPECT_EQ(0, vze_figure_wait(&self->gpu, "vze_counts", "shares", 0));

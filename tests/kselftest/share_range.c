@@ -71,8 +71,6 @@ FIXTURE_TEARDOWN(range)
 	VZE_TEARDOWN(&self->gpu);
 }
 
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 /* Case 34, the other side. */
 static int opener(void *arg)
 {

@@ -2,28 +2,16 @@
 /* How many address spaces and queues a user may have: over all files, and nobody else's concern. */
 #include <errno.h>
 #include <grp.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
 #include "vze_test.h"
 
 #define MANY	5
-/* In a child: leaves its function with a number that tells which condition it was. */
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 FIXTURE(user_limits) {
 	struct vze_gpu gpu;
 	long max_vms, max_queues;
 };
-
-static void set(const char *name, long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%ld", value);
-	vze_param_set(name, text);
-}
 
 FIXTURE_SETUP(user_limits)
 {
@@ -36,8 +24,8 @@ FIXTURE_SETUP(user_limits)
 
 FIXTURE_TEARDOWN(user_limits)
 {
-	set("max_vms", self->max_vms);
-	set("max_queues", self->max_queues);
+	EXPECT_EQ(0, vze_param_set_number("max_vms", self->max_vms));
+	EXPECT_EQ(0, vze_param_set_number("max_queues", self->max_queues));
 	VZE_TEARDOWN(&self->gpu);
 }
 
@@ -105,7 +93,7 @@ static int both_users(void *arg)
 
 VZE_TEST(user_limits, address_spaces)
 {
-	set("max_vms", MANY);
+	EXPECT_EQ(0, vze_param_set_number("max_vms", MANY));
 	EXPECT_EQ(0, vze_in_child(vms_of_one, self));
 	EXPECT_EQ(0, vze_in_child(both_users, self));
 }
@@ -132,7 +120,7 @@ static int some_queues(void *arg)
 
 VZE_TEST(user_limits, queues)
 {
-	set("max_queues", MANY);
+	EXPECT_EQ(0, vze_param_set_number("max_queues", MANY));
 	EXPECT_EQ(0, vze_in_child(some_queues, self));
 }
 

@@ -30,8 +30,6 @@ FIXTURE_TEARDOWN(over_fork)
 	EXPECT_EQ(self->pinned, vze_vmpin());
 }
 
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 /* The file is the parent's: its memory is not the child's, and the other way round. */
 static int foreign_mm(void *arg)
 {

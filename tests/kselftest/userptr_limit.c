@@ -38,8 +38,6 @@ static int open_as_nobody(struct vze_gpu *gpu, rlim_t limit)
 	return ret ? ret : fd;
 }
 
-#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
-
 /* Case 10. Returns the number of the step that failed, 0: none. */
 static int limited(void *arg)
 {

@@ -281,6 +281,14 @@ int vze_param_set(const char *name, const char *value)
 	return vze_write_file(path, value);
 }
 
+int vze_param_set_number(const char *name, long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", value);
+	return vze_param_set(name, text);
+}
+
 int vze_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -36,6 +36,9 @@
 #define VZE_VA		0x2000000000ULL
 #define VZE_VA_END	(1ULL << 47)
 
+/* In a child: leaves its function with a number that tells which condition it was. */
+#define REQUIRE(line, condition) do { if (!(condition)) return line; } while (0)
+
 #define VZE_MAX_FIGURES	32
 
 /** struct vze_figures - "key value" lines of a debugfs file */
@@ -100,6 +103,7 @@ unsigned long long vze_figure_wait(const struct vze_gpu *gpu, const char *file, 
 /* A parameter of the module, -errno when it cannot be read. */
 long vze_param_get(const char *name);
 int vze_param_set(const char *name, const char *value);
+int vze_param_set_number(const char *name, long value);
 /* Writes a string to a file (sysfs). */
 int vze_write_file(const char *path, const char *text);
 
