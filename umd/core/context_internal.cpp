@@ -180,11 +180,8 @@ ze_result_t Context::openInternal(const SharedBlock& shared, HostVisibleBlock& o
         for (size_t i = 0; i < m_devices.size() && error == EXDEV; ++i) {
             args = {};
             args.token = shared.token;
-            if (byDescriptor) {
-                args.flags = DRM_VZE_SHARE_OPEN_FD;
-                args.fd = shared.fd;
-                memset(args.token.secret, 0, sizeof(args.token.secret));
-            }
+            if (byDescriptor)
+                kmd::openByDescriptor(args, shared.fd);
             error = m_devices[i]->file().openShare(args);
             home = i;
         }

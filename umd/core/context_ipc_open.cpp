@@ -64,11 +64,8 @@ ze_result_t Context::openShare(Device& device, const IpcHandle& handle, int fd, 
         args.addr = allocation->base;
         args.size = allocation->size;
         args.token = handle.token;
-        if (fd != -1) {
-            args.flags |= DRM_VZE_SHARE_OPEN_FD;
-            args.fd = fd;
-            memset(args.token.secret, 0, sizeof(args.token.secret));
-        }
+        if (fd != -1)
+            kmd::openByDescriptor(args, fd);
         return device.file().openShare(args);
     };
     int error = open(0);

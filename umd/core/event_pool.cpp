@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/event_pool.h"
 
-#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -55,8 +54,7 @@ std::vector<OwnHandle>& ownHandles() {
 
 IpcForm decode(const ze_ipc_event_pool_handle_t& bytes, PoolHandle& out) noexcept {
     std::memcpy(&out, bytes.data, sizeof(out));
-    const char* const rest = bytes.data + sizeof(out.fd);
-    if (std::all_of(rest, bytes.data + sizeof(bytes.data), [](char byte) { return byte == 0; }))
+    if (isOnlyDescriptor(bytes.data))
         return out.fd >= 0 ? IpcForm::Descriptor : IpcForm::Invalid;
     const bool whole = out.magic == kHandleMagic && out.count != 0 && out.flags < kPoolMark &&
                        out.pad[0] == 0 && out.pad[1] == 0 && out.pad[2] == 0;

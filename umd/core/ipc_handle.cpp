@@ -59,15 +59,18 @@ void encodeIpcHandle(const IpcHandle& handle, ze_ipc_mem_handle_t& out) noexcept
     memcpy(out.data, &wire, sizeof(wire));
 }
 
+bool isOnlyDescriptor(const char (&bytes)[ZE_MAX_IPC_HANDLE_SIZE]) noexcept {
+    return std::all_of(bytes + sizeof(Wire::fd), bytes + sizeof(bytes),
+                       [](char byte) { return byte == 0; });
+}
+
 IpcForm decodeIpcHandle(const ze_ipc_mem_handle_t& handle, IpcHandle& out) noexcept {
     Wire wire;
     memcpy(&wire, handle.data, sizeof(wire));
     out = {};
     out.fd = wire.fd;
 
-    const auto* rest = reinterpret_cast<const uint8_t*>(handle.data) + sizeof(wire.fd);
-    const size_t restSize = sizeof(handle.data) - sizeof(wire.fd);
-    if (std::all_of(rest, rest + restSize, [](uint8_t byte) { return byte == 0; }))
+    if (isOnlyDescriptor(handle.data))
         return wire.fd >= 0 ? IpcForm::Descriptor : IpcForm::Invalid;
 
     if (memcmp(wire.magic, kMagic, sizeof(kMagic)) != 0 || wire.version != kVersion ||

@@ -32,6 +32,9 @@ enum class IpcForm {
     Invalid,    ///< neither
 };
 
+/// Whether a client kept only the descriptor of a handle: zeros follow it.
+bool isOnlyDescriptor(const char (&bytes)[ZE_MAX_IPC_HANDLE_SIZE]) noexcept;
+
 /// Layout of the 64 bytes, little endian: 0 descriptor (4), 4 "VZE" and version (4), 8 kind, 9
 /// flags, 10 zero (2), 12 offset in page (4), 16 share id (8), 24 secret (16), 40 size (8), 48
 /// inode (8), 56 zero (8).

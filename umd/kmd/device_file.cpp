@@ -364,6 +364,12 @@ int DeviceFile::createShare(drm_vze_share_create& inOut) {
     return call(DRM_IOCTL_VZE_SHARE_CREATE, &inOut);
 }
 
+void openByDescriptor(drm_vze_share_open& args, int fd) noexcept {
+    args.flags |= DRM_VZE_SHARE_OPEN_FD;
+    args.fd = fd;
+    memset(args.token.secret, 0, sizeof(args.token.secret));
+}
+
 int DeviceFile::openShare(drm_vze_share_open& inOut) {
     return call(DRM_IOCTL_VZE_SHARE_OPEN, &inOut);
 }

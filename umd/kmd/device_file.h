@@ -142,4 +142,8 @@ private:
 int64_t monotonicNow() noexcept;
 int64_t monotonicDeadline(uint64_t ns) noexcept;
 
+/// Makes an open of a share one by descriptor: having that is the right, so that no secret goes
+/// with it.
+void openByDescriptor(drm_vze_share_open& args, int fd) noexcept;
+
 } // namespace vze::kmd
