@@ -61,10 +61,8 @@ int importer(int channel, const std::vector<std::string>&) {
         return 1;
     if (!initDriver())
         return 2;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 3;
     void* pointer = nullptr;
     if (zeMemOpenIpcHandle(context, devices().front(), order.handle, 0, &pointer) !=
@@ -129,14 +127,9 @@ protected:
 
     /* The memory as the CPU sees it by its dma-buf. */
     Mapping cpuView(const void* pointer) {
-        ze_external_memory_export_fd_t fd{};
-        fd.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-        fd.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-        ze_memory_allocation_properties_t properties{};
-        properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-        properties.pNext = &fd;
-        EXPECT_OK(zeMemGetAllocProperties(context_, pointer, &properties, nullptr));
-        return Mapping::ofFile(fd.fd, kSize, PROT_READ | PROT_WRITE, MAP_SHARED);
+        int fd = -1;
+        EXPECT_OK(exportDescriptor(context_, pointer, fd));
+        return Mapping::ofFile(fd, kSize, PROT_READ | PROT_WRITE, MAP_SHARED);
     }
 };
 

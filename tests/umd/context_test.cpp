@@ -72,16 +72,6 @@ TEST_F(Context, MemoryOfOneIsUnknownInAnother) {
     EXPECT_OK(zeContextDestroy(other));
 }
 
-uint64_t usableMemory(ze_device_handle_t device) {
-    ze_device_usablemem_size_ext_properties_t usable{};
-    usable.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
-    ze_device_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    properties.pNext = &usable;
-    EXPECT_OK(zeDeviceGetProperties(device, &properties));
-    return usable.currUsableMemSize;
-}
-
 /* Queues, lists, events and fences outlive the handle of their context; its memory does not. */
 TEST_F(Context, WhatIsLeftIsDestroyedLater) {
     const auto before = deviceCounts();
@@ -161,20 +151,11 @@ TEST_F(Context, Residency) {
 }
 
 TEST_F(Context, ResidencyOfEachKind) {
-    Mapping memory = Mapping::anonymous(4 * kPage);
-    std::memset(memory.get(), 1, memory.size());
-    Buffer device = Buffer::device(context_, device_, 4 * kPage);
-    Buffer host = Buffer::host(context_, 4 * kPage);
-    Buffer shared = Buffer::shared(context_, device_, 4 * kPage);
-    Buffer import = Buffer::import(context_, memory.get(), 4 * kPage);
-    PhysicalMemory object(context_, device_, 4 * kPage);
-    Reservation reservation(context_, 8 * kPage);
-    ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), 4 * kPage, object.get(), 0,
-                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    OneOfEach all(context_, device_, 4 * kPage);
     using Call = ze_result_t (*)(ze_context_handle_t, ze_device_handle_t, void*, size_t);
     for (Call call : {&zeContextMakeMemoryResident, &zeContextEvictMemory}) {
-        for (uint8_t* pointer :
-             {device.bytes(), host.bytes(), shared.bytes(), import.bytes(), reservation.bytes()}) {
+        for (uint8_t* pointer : {all.device.bytes(), all.host.bytes(), all.shared.bytes(),
+                                 all.import.bytes(), all.reservation.bytes()}) {
             EXPECT_OK(call(context_, device_, pointer, 4 * kPage));
             EXPECT_OK(call(context_, device_, pointer + kPage + 3, 5));
             EXPECT_ZE(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, call(context_, device_, pointer, 0));
@@ -184,13 +165,14 @@ TEST_F(Context, ResidencyOfEachKind) {
                       call(context_, device_, pointer + kPage, SIZE_MAX));
         }
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                  call(context_, device_, reservation.bytes() + 4 * kPage, kPage));
+                  call(context_, device_, all.reservation.bytes() + 4 * kPage, kPage));
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, call(context_, device_, &call, sizeof call));
         if (loaderInterceptsHandles())
             continue;
-        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, call(nullptr, device_, device.get(), kPage));
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
-                  call(context_, nullptr, device.get(), kPage));
+                  call(nullptr, device_, all.device.get(), kPage));
+        EXPECT_ZE(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+                  call(context_, nullptr, all.device.get(), kPage));
     }
 }
 

@@ -100,14 +100,9 @@ protected:
     }
 
     int exported(void* pointer) {
-        ze_external_memory_export_fd_t fd{};
-        fd.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-        fd.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-        ze_memory_allocation_properties_t properties{};
-        properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-        properties.pNext = &fd;
-        EXPECT_OK(zeMemGetAllocProperties(context_, pointer, &properties, nullptr));
-        return fd.fd;
+        int fd = -1;
+        EXPECT_OK(exportDescriptor(context_, pointer, fd));
+        return fd;
     }
 
     /* A structure of this type that is right for the call in itself. */

@@ -186,10 +186,8 @@ constexpr uint8_t kCanary = 0xca;
 int canaryKeeper(int channel, const std::vector<std::string>&) {
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ImmediateList list(context, devices().front());
     std::vector<void*> taken;

@@ -299,16 +299,10 @@ TEST_F(FreePolicy, DeferOfExportedMemoryKeepsItForTheDescriptor) {
     auto desc = deviceDesc(&exported);
     void* pointer = nullptr;
     ASSERT_OK(zeMemAllocDevice(context_, &desc, kSize, 0, device_, &pointer));
-    ze_external_memory_export_fd_t out{};
-    out.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-    out.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    out.fd = -1;
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &out;
-    ASSERT_OK(zeMemGetAllocProperties(context_, pointer, &properties, nullptr));
+    int fd = -1;
+    ASSERT_OK(exportDescriptor(context_, pointer, fd));
     // The descriptor stays the driver's and goes with the allocation: an own one of the same.
-    Fd kept(dup(out.fd));
+    Fd kept(dup(fd));
     ASSERT_LE(0, kept.get());
     {
         Parked parked(context_, device_, pointer, kSize);
@@ -363,10 +357,8 @@ TEST_F(FreePolicy, ImportAgainBehindADeferredFree) {
 int diesWithDeferredFrees(int channel, const std::vector<std::string>& arguments) {
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     auto* memory = new Mapping(Mapping::anonymous(kSize));
     std::memset(memory->get(), 1, kSize);
@@ -454,31 +446,21 @@ TEST_F(FreePolicy, ManyDeferredFreesAtOnce) {
     EXPECT_EQ(descriptors, openDescriptors());
 }
 
-uint64_t usable(ze_device_handle_t device) {
-    ze_device_usablemem_size_ext_properties_t usable{};
-    usable.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
-    ze_device_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    properties.pNext = &usable;
-    EXPECT_OK(zeDeviceGetProperties(device, &properties));
-    return usable.currUsableMemSize;
-}
-
 /* What can be allocated now: freed memory that is yet to be cleared can, pending memory cannot. */
 TEST_F(FreePolicy, UsableMemoryIsWhatCanBeAllocatedNow) {
-    const uint64_t before = usable(device_);
+    const uint64_t before = usableMemory(device_);
     Buffer buffer = Buffer::device(context_, device_, kSize + 1);
-    EXPECT_EQ(before - kSize - kPage, usable(device_));
+    EXPECT_EQ(before - kSize - kPage, usableMemory(device_));
     EXPECT_OK(list().fill(buffer.get(), 1, kSize));
     buffer.reset();
-    EXPECT_EQ(before, usable(device_));
+    EXPECT_EQ(before, usableMemory(device_));
 
     buffer = make(Device);
     Parked parked(context_, device_, buffer.get(), kSize);
-    const uint64_t with = usable(device_);
+    const uint64_t with = usableMemory(device_);
     EXPECT_EQ(before - kSize, with);
     EXPECT_OK(freeExt(buffer.release(), kDefer));
-    EXPECT_EQ(with, usable(device_));
+    EXPECT_EQ(with, usableMemory(device_));
     ze_relaxed_allocation_limits_ext_desc_t relaxed{};
     relaxed.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC;
     relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
@@ -487,13 +469,13 @@ TEST_F(FreePolicy, UsableMemoryIsWhatCanBeAllocatedNow) {
     EXPECT_ZE(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
               zeMemAllocDevice(context_, &desc, with + kPage, 0, device_, &pointer));
     ASSERT_OK(zeMemAllocDevice(context_, &desc, with, 0, device_, &pointer));
-    EXPECT_EQ(0u, usable(device_));
+    EXPECT_EQ(0u, usableMemory(device_));
     EXPECT_OK(list().fill(static_cast<uint8_t*>(pointer) + with - kPage, 1, kPage));
     EXPECT_OK(zeMemFree(context_, pointer));
     parked.go();
     EXPECT_OK(parked.list().wait());
     EXPECT_TRUE(eventually([&] { return deferred() == 0; }));
-    EXPECT_EQ(before, usable(device_));
+    EXPECT_EQ(before, usableMemory(device_));
 }
 
 /* Case 41: the relaxed descriptor behind another one. */

@@ -62,10 +62,8 @@ int peek(const void* address) {
 int useDevice(int, const std::vector<std::string>&) {
     if (!initDriver() || devices().size() != 1)
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     bool good = false;
     {

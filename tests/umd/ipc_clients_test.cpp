@@ -72,10 +72,8 @@ int importer(int channel, const std::vector<std::string>&) {
     }
     if (!initDriver())
         return 6;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 7;
     const size_t descriptors = openDescriptors();
     struct stat before, after;
@@ -229,22 +227,15 @@ TEST_F(IpcClients, OneDescriptorForAnAllocation) {
     ASSERT_OK(zeMemGetIpcHandle(context_, buffer.get(), &handle));
     ASSERT_OK(zeMemGetIpcHandle(context_, buffer.get(), &second));
     EXPECT_EQ(0, std::memcmp(&handle, &second, sizeof handle));
-    ze_external_memory_export_fd_t fd{};
-    fd.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-    fd.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    fd.fd = -7;
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &fd;
-    ASSERT_OK(zeMemGetAllocProperties(context_, buffer.get(), &properties, nullptr));
-    EXPECT_EQ(descriptorIn(handle), fd.fd);
+    int fd = -7;
+    ASSERT_OK(exportDescriptor(context_, buffer.get(), fd));
+    EXPECT_EQ(descriptorIn(handle), fd);
     EXPECT_OK(zeMemPutIpcHandle(context_, handle));
     EXPECT_OK(zeMemPutIpcHandle(context_, second));
     struct stat status;
-    EXPECT_EQ(0, fstat(fd.fd, &status)) << "who asked for the descriptor itself still has it";
-    const int number = fd.fd;
+    EXPECT_EQ(0, fstat(fd, &status)) << "who asked for the descriptor itself still has it";
     buffer.reset();
-    EXPECT_NE(0, fstat(number, &status)) << "the free closes it";
+    EXPECT_NE(0, fstat(fd, &status)) << "the free closes it";
 }
 
 /* Put and free close the descriptor only while it is still the driver's. */

@@ -55,10 +55,8 @@ int opener(int channel, const std::vector<std::string>&) {
         return 3;
     if (!initDriver())
         return 4;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 5;
     if (fd >= 0)
         setDescriptor(order.handle, fd);

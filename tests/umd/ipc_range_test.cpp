@@ -416,10 +416,8 @@ int exportsBeyondTheLimit(int, const std::vector<std::string>&) {
         return 1;
     if (!initDriver())
         return 2;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 3;
     {
         ze_device_handle_t device = devices().front();

@@ -195,10 +195,8 @@ TEST_F(IpcStorm, GetsAndPutsOfManyThreads) {
 int endlessExporter(int channel, const std::vector<std::string>&) {
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ze_device_handle_t device = devices().front();
     ImmediateList list(context, device);
@@ -252,10 +250,8 @@ int endlessImporter(int channel, const std::vector<std::string>&) {
     ze_ipc_mem_handle_t handles[2];
     if (!receiveAll(channel, handles, sizeof handles) || !initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ze_device_handle_t device = devices().front();
     ImmediateList list(context, device);
@@ -334,10 +330,8 @@ int racingExporter(int, const std::vector<std::string>& arguments) {
     const unsigned self = static_cast<unsigned>(std::stoi(arguments[1]));
     if (!market || !initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ze_device_handle_t device = devices().front();
     std::minstd_rand random(self + 1);
@@ -349,10 +343,10 @@ int racingExporter(int, const std::vector<std::string>& arguments) {
         uint64_t next = (self + 1ULL) << 32;
         // Each object has one word for ever.
         for (size_t i = 0; i < kPieces; i++) {
-            objects.push_back(
-                std::make_unique<PhysicalMemory>(context, device, kPage,
-                                                 i % 2 ? ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
-                                                       : ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST));
+            objects.push_back(std::make_unique<PhysicalMemory>(
+                context, i % 2 ? device : deviceOfHostObjects(), kPage,
+                i % 2 ? ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
+                      : ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST));
             words[i] = ++next;
             if (zeVirtualMemMap(context, reservation.bytes(), kPage, objects[i]->get(), 0,
                                 ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE) != ZE_RESULT_SUCCESS ||
@@ -429,10 +423,8 @@ int racingImporter(int, const std::vector<std::string>& arguments) {
     Market* market = marketOf(arguments[0]);
     if (!market || !initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ze_device_handle_t device = devices().front();
     std::minstd_rand random(static_cast<unsigned>(std::stoi(arguments[1])) + 100);

@@ -32,10 +32,8 @@ int importer(int channel, const std::vector<std::string>&) {
         return 2;
     if (!initDriver())
         return 3;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 4;
     ze_device_handle_t device = devices().front();
     void* shared = nullptr;
@@ -90,10 +88,8 @@ ChildRegistration importerChild("ipc_importer", importer);
 int exporter(int channel, const std::vector<std::string>&) {
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     auto onDevice = deviceDesc();
     void* pointer = nullptr;

@@ -141,17 +141,10 @@ TEST_F(IpcView, MemoryForReadingStaysSo) {
     Opened byDescriptor(context_, device_, handleOfDescriptor(descriptorIn(handle)));
     ASSERT_OK(byDescriptor.result());
     EXPECT_ZE(ZE_RESULT_ERROR_DEVICE_LOST, deviceWrites(byDescriptor.get()));
-    ze_external_memory_export_fd_t fd{};
-    fd.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-    fd.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    fd.fd = -7;
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &fd;
-    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-              zeMemGetAllocProperties(context_, buffer.get(), &properties, nullptr))
+    int fd = -7;
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, exportDescriptor(context_, buffer.get(), fd))
         << "who has a dma-buf may write";
-    EXPECT_EQ(-7, fd.fd);
+    EXPECT_EQ(-7, fd);
     Peer peer;
     uint32_t slot = 0;
     ASSERT_OK(peer.open(handle, &slot));
@@ -321,14 +314,8 @@ TEST_F(IpcView, WithoutAnyDescriptor) {
     Opened second(context_, device_, ofBuffer);
     EXPECT_OK(first.result());
     EXPECT_OK(second.result());
-    ze_external_memory_export_fd_t fd{};
-    fd.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-    fd.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &fd;
-    EXPECT_ZE(ZE_RESULT_ERROR_NOT_AVAILABLE,
-              zeMemGetAllocProperties(context_, buffer.get(), &properties, nullptr))
+    int fd = -1;
+    EXPECT_ZE(ZE_RESULT_ERROR_NOT_AVAILABLE, exportDescriptor(context_, buffer.get(), fd))
         << "running out of descriptors is never out of memory";
     EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
     taken.clear();

@@ -120,16 +120,7 @@ TEST_F(MemFree, BlockingWaitsForWorkThatWasSubmitted) {
 
 /* What is no base of a live allocation of the context is refused, by every policy and zeMemFree. */
 TEST_F(MemFree, WhatCannotBeFreed) {
-    Mapping memory = Mapping::anonymous(4 * kPage);
-    std::memset(memory.get(), 1, memory.size());
-    Buffer device = Buffer::device(context_, device_, 4 * kPage);
-    Buffer host = Buffer::host(context_, 4 * kPage);
-    Buffer shared = Buffer::shared(context_, device_, 4 * kPage);
-    Buffer import = Buffer::import(context_, memory.get(), 4 * kPage);
-    PhysicalMemory object(context_, device_, 4 * kPage);
-    Reservation reservation(context_, 8 * kPage);
-    ASSERT_OK(zeVirtualMemMap(context_, reservation.get(), 4 * kPage, object.get(), 0,
-                              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    OneOfEach all(context_, device_, 4 * kPage);
     ze_context_handle_t other = makeContext();
     Buffer elsewhere = Buffer::device(other, device_, kPage);
     Buffer before = Buffer::host(context_, kPage);
@@ -140,20 +131,20 @@ TEST_F(MemFree, WhatCannotBeFreed) {
         {"nothing", &other},
         {"freed", freed},
         {"of another context", elsewhere.get()},
-        {"a mapped object", reservation.get()},
-        {"a reservation", reservation.bytes() + 4 * kPage},
-        {"a physical object's handle", object.get()},
+        {"a mapped object", all.reservation.get()},
+        {"a reservation", all.reservation.bytes() + 4 * kPage},
+        {"a physical object's handle", all.object.get()},
         {"a kernel address", reinterpret_cast<void*>(uintptr_t{0xffff888000000000})},
     };
-    for (Buffer* buffer : {&device, &host, &shared, &import})
+    for (Buffer* buffer : all.buffers())
         for (size_t offset : {size_t{1}, kPage, 4 * kPage - 1})
             wrong.emplace_back("inside", buffer->bytes() + offset);
     // What was opened is closed, whatever it is of and however it was opened.
     std::vector<ze_ipc_mem_handle_t> handles(5);
-    ASSERT_OK(zeMemGetIpcHandle(context_, device.get(), &handles[0]));
-    ASSERT_OK(zeMemGetIpcHandle(context_, host.get(), &handles[1]));
-    ASSERT_OK(zeMemGetIpcHandle(context_, shared.get(), &handles[2]));
-    ASSERT_OK(getRange(context_, reservation.bytes() + 100, 2 * kPage, &handles[3]));
+    ASSERT_OK(zeMemGetIpcHandle(context_, all.device.get(), &handles[0]));
+    ASSERT_OK(zeMemGetIpcHandle(context_, all.host.get(), &handles[1]));
+    ASSERT_OK(zeMemGetIpcHandle(context_, all.shared.get(), &handles[2]));
+    ASSERT_OK(getRange(context_, all.reservation.bytes() + 100, 2 * kPage, &handles[3]));
     handles[4] = handleOfDescriptor(descriptorIn(handles[1]));
     std::vector<std::unique_ptr<Opened>> opened;
     for (const ze_ipc_mem_handle_t& handle : handles) {
@@ -168,9 +159,9 @@ TEST_F(MemFree, WhatCannotBeFreed) {
         EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, zeMemFree(context_, pointer));
     }
     // And all of it is as it was.
-    for (Buffer* buffer : {&device, &host, &shared, &import})
+    for (Buffer* buffer : all.buffers())
         EXPECT_OK(list().fill(buffer->get(), 2, 4 * kPage));
-    EXPECT_OK(list().fill(reservation.get(), 3, 4 * kPage));
+    EXPECT_OK(list().fill(all.reservation.get(), 3, 4 * kPage));
     for (const auto& each : opened)
         EXPECT_OK(list().fill(each->get(), 4, kPage));
     elsewhere.reset();

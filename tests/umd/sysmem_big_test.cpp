@@ -126,10 +126,8 @@ int importsAgainAndAgain(int channel, const std::vector<std::string>& arguments)
     Mapping memory = aliasOf(file.get(), piece, size);
     if (!memory || !initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     // Before and after each import it says so.
     for (unsigned long round = 0; round < rounds; round++) {

@@ -329,16 +329,10 @@ void SysmemImport::expectNotExported(uint32_t flags) {
               zeMemGetIpcHandle(context_, memory_.get(), &handle));
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
               zeMemGetIpcHandleWithProperties(context_, memory_.bytes() + kPage, nullptr, &handle));
-    ze_external_memory_export_fd_t exported{};
-    exported.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
-    exported.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    exported.fd = -1;
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &exported;
+    int exported = -1;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-              zeMemGetAllocProperties(context_, memory_.get(), &properties, nullptr));
-    EXPECT_EQ(-1, exported.fd);
+              exportDescriptor(context_, memory_.get(), exported));
+    EXPECT_EQ(-1, exported);
     EXPECT_EQ(descriptors, openDescriptors());
 }
 

@@ -217,10 +217,8 @@ int underLockLimit(int, const std::vector<std::string>& arguments) {
         return 13;
     if (!initDriver())
         return 2;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 3;
     Mapping memory = Mapping::anonymous(kMiB);
     std::memset(memory.get(), 1, memory.size());
@@ -273,10 +271,8 @@ TEST_F(SysmemLifetime, LimitOfLockedMemoryDoesNotBindCapIpcLock) {
 int importAndWait(int channel, const std::vector<std::string>&) {
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     Mapping memory = Mapping::anonymous(16 * kMiB);
     std::memset(memory.get(), 1, memory.size());

@@ -155,10 +155,8 @@ int strictMode(int, const std::vector<std::string>&) {
     setenv("VZE_STRICT_OVERLAP", "1", 1);
     if (!initDriver())
         return 1;
-    ze_context_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &desc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     Mapping memory = Mapping::anonymous(8 * kPage);
     std::memset(memory.get(), 1, memory.size());

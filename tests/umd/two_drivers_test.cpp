@@ -13,14 +13,11 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+#include "testfile.h"
 
-std::string folderOfThisProgram() {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    std::string folder(path, length > 0 ? static_cast<size_t>(length) : 0);
-    return folder.substr(0, folder.rfind('/'));
-}
+using namespace vze::test;
+
+namespace {
 
 struct Core {
     const char* program;

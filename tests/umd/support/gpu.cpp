@@ -119,6 +119,23 @@ ze_device_handle_t deviceOfHostObjects() {
     return parameterValidationActive() ? devices().front() : nullptr;
 }
 
+ze_context_handle_t newContext() {
+    ze_context_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    ze_context_handle_t context = nullptr;
+    return zeContextCreate(driver(), &desc, &context) == ZE_RESULT_SUCCESS ? context : nullptr;
+}
+
+uint64_t usableMemory(ze_device_handle_t device) {
+    ze_device_usablemem_size_ext_properties_t usable{};
+    usable.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    properties.pNext = &usable;
+    EXPECT_OK(zeDeviceGetProperties(device, &properties));
+    return usable.currUsableMemSize;
+}
+
 ze_device_mem_alloc_desc_t deviceDesc(const void* next, uint32_t flags) {
     ze_device_mem_alloc_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
@@ -157,6 +174,19 @@ AllocInfo allocInfo(ze_context_handle_t context, const void* pointer) {
     ze_device_handle_t device = nullptr;
     EXPECT_OK(zeMemGetAllocProperties(context, pointer, &properties, &device));
     return {properties.type, properties.id, properties.pageSize, device};
+}
+
+ze_result_t exportDescriptor(ze_context_handle_t context, const void* pointer, int& fd) {
+    ze_external_memory_export_fd_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
+    desc.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
+    desc.fd = fd;
+    ze_memory_allocation_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    properties.pNext = &desc;
+    const ze_result_t result = zeMemGetAllocProperties(context, pointer, &properties, nullptr);
+    fd = desc.fd;
+    return result;
 }
 
 ImmediateList::ImmediateList(ze_context_handle_t context, ze_device_handle_t device,

@@ -40,6 +40,12 @@ bool parameterValidationActive();
  * on one. */
 ze_device_handle_t deviceOfHostObjects();
 
+/** A context for all devices, as a child process needs one; null when it cannot be made. */
+ze_context_handle_t newContext();
+
+/** What the device says can be allocated now, in bytes. */
+uint64_t usableMemory(ze_device_handle_t device);
+
 /** Empty, read-write descriptors with their stype set. */
 ze_device_mem_alloc_desc_t deviceDesc(const void* next = nullptr, uint32_t flags = 0);
 ze_host_mem_alloc_desc_t hostDesc(const void* next = nullptr, uint32_t flags = 0);
@@ -58,6 +64,9 @@ struct AllocInfo {
 };
 /** zeMemGetAllocProperties that must succeed. */
 AllocInfo allocInfo(ze_context_handle_t context, const void* pointer);
+
+/** Asks for the dma-buf of an allocation; fd is what the driver makes of it, also when it fails. */
+ze_result_t exportDescriptor(ze_context_handle_t context, const void* pointer, int& fd);
 
 /** An immediate command list; destroyed with the object. */
 class ImmediateList {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstring>
+
 #include <sys/mman.h>
 
 #include "gpu.h"
@@ -54,6 +57,27 @@ private:
     ze_context_handle_t context_;
     size_t size_;
     void* pointer_ = nullptr;
+};
+
+/** Memory of each kind; the object is mapped at the start of the reservation, which is twice as
+ * large.
+ */
+struct OneOfEach {
+    OneOfEach(ze_context_handle_t context, ze_device_handle_t onDevice, size_t size)
+        : memory(Mapping::anonymous(size)), device(Buffer::device(context, onDevice, size)),
+          host(Buffer::host(context, size)), shared(Buffer::shared(context, onDevice, size)),
+          object(context, onDevice, size), reservation(context, 2 * size) {
+        std::memset(memory.get(), 1, size);
+        import = Buffer::import(context, memory.get(), size);
+        EXPECT_OK(zeVirtualMemMap(context, reservation.get(), size, object.get(), 0,
+                                  ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    }
+    std::array<Buffer*, 4> buffers() { return {&device, &host, &shared, &import}; }
+
+    Mapping memory;
+    Buffer device, host, shared, import;
+    PhysicalMemory object;
+    Reservation reservation;
 };
 
 } // namespace vze::test

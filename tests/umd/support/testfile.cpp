@@ -15,16 +15,12 @@
 
 namespace vze::test {
 
-namespace {
-
 std::string folderOfThisProgram() {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     std::string folder(path, length > 0 ? static_cast<size_t>(length) : 0);
     return folder.substr(0, folder.rfind('/'));
 }
-
-} // namespace
 
 TestFile::TestFile(size_t size, uint32_t seed, const std::string& folder) {
     path_ = (folder.empty() ? folderOfThisProgram() : folder) + "/vze-test-XXXXXX";

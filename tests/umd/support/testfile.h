@@ -6,6 +6,9 @@
 
 namespace vze::test {
 
+/** The folder of the running program. */
+std::string folderOfThisProgram();
+
 /** A file full of a pattern; removed with the object. */
 class TestFile {
 public:
