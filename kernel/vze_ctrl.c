@@ -279,13 +279,17 @@ int vze_ctrl_tlb_invalidate(struct vze_device *vdev, u32 asid, u64 start, u64 en
  * @asid: its address space
  * @ring: address of its ring in address space 0
  * @entries: ring entries
+ * @priority: VZE_HW_PRIORITY_*
  *
  * Return: 0, -EIO or -ENODEV.
  */
-int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries)
+int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries,
+			  u32 priority)
 {
 	struct ctrl_command cmd = {
-		.opcode = VZE_HW_CTRL_QUEUE_CREATE, .id = queue, .arg = { asid, ring, entries },
+		.opcode = VZE_HW_CTRL_QUEUE_CREATE,
+		.id = queue,
+		.arg = { asid, ring, entries, priority },
 	};
 
 	return ctrl_command(vdev, &cmd);

@@ -52,7 +52,8 @@ void vze_ctrl_irq(struct vze_device *vdev);
 int vze_ctrl_as_create(struct vze_device *vdev, u32 asid, phys_addr_t root);
 int vze_ctrl_as_destroy(struct vze_device *vdev, u32 asid);
 int vze_ctrl_tlb_invalidate(struct vze_device *vdev, u32 asid, u64 start, u64 end, u32 slot);
-int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries);
+int vze_ctrl_queue_create(struct vze_device *vdev, u32 queue, u32 asid, u64 ring, u32 entries,
+			  u32 priority);
 int vze_ctrl_queue_destroy(struct vze_device *vdev, u32 queue);
 int vze_ctrl_keep_plain(struct vze_device *vdev, u64 offset, u64 size);
 int vze_ctrl_clear(struct vze_device *vdev, const struct vze_ctrl_range *ranges, u32 num);

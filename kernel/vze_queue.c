@@ -249,6 +249,11 @@ static void queue_give_hw_id(struct vze_queue *queue)
 
 static int queue_start_hw(struct vze_queue *queue)
 {
+	static const u32 hw_priorities[] = {
+		[DRM_VZE_PRIORITY_LOW] = VZE_HW_PRIORITY_LOW,
+		[DRM_VZE_PRIORITY_NORMAL] = VZE_HW_PRIORITY_NORMAL,
+		[DRM_VZE_PRIORITY_HIGH] = VZE_HW_PRIORITY_HIGH,
+	};
 	struct vze_device *vdev = queue->vdev;
 	int ret;
 
@@ -262,7 +267,8 @@ static int queue_start_hw(struct vze_queue *queue)
 	queue->hw = &vdev->hw_queues[queue->hw_id];
 	WRITE_ONCE(queue->hw->ring_tail, 0);
 	ret = vze_ctrl_queue_create(vdev, queue->hw_id, queue->asid,
-				    vze_ring_va(queue->hw_id, 0), VZE_RING_ENTRIES);
+				    vze_ring_va(queue->hw_id, 0), VZE_RING_ENTRIES,
+				    hw_priorities[queue->priority]);
 	/* After a failure nothing says whether the hardware queue exists. */
 	if (ret)
 		return ret;

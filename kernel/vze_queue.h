@@ -34,7 +34,7 @@ struct vze_queue {
 	struct vze_device *vdev;
 	/** @file: file that made it; valid until the queue is released */
 	struct vze_file *file;
-	/** @user: who is charged for it, until the hardware queue is given back; under @kill_lock */
+	/** @user: charged for it, until the hardware queue is given back; under @kill_lock */
 	struct vze_user *user;
 	/** @vm: address space, with a reference */
 	struct vze_vm *vm;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Command queues: creation, synchronising, order between queues.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -79,6 +80,58 @@ TEST_F(Queues, AllPriorities) {
         EXPECT_OK(queue.wait());
         EXPECT_EQ(-1, firstDifferent(host.get(), kPage, 5));
     }
+}
+
+TEST_F(Queues, AHighPriorityIsServedBeforeLowOnes) {
+    // Eight queues of low priority with a unit of work each, and one of high priority with two. By
+    // turns it would end last. With its priority it ends before most of the others; seeing that
+    // once is enough, for an engine of the device can lose its processor.
+    constexpr uint32_t kLow = 8, kFills = 32, kAttempts = 3;
+    constexpr size_t kFill = kMiB / 4;
+    Buffer targets = Buffer::device(context_, device_, (kLow + 1) * kFill);
+    uint32_t attempts = 0;
+    bool before = false;
+    for (; attempts < kAttempts && !before; attempts++) {
+        Events gate(context_, 1);
+        Events arrived(context_, kLow + 1);
+        Events ends(context_, kLow + 1, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
+        ze_event_handle_t go = gate[0];
+        std::vector<std::unique_ptr<CommandList>> lists;
+        std::vector<std::unique_ptr<Queue>> queues;
+        for (uint32_t i = 0; i <= kLow; i++) {
+            const bool high = i == kLow;
+            lists.push_back(std::make_unique<CommandList>(context_, device_));
+            queues.push_back(
+                std::make_unique<Queue>(context_, device_, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+                                        high ? ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH
+                                             : ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW));
+            ze_command_list_handle_t commands = lists[i]->get();
+            ASSERT_OK(zeCommandListAppendSignalEvent(commands, arrived[i]));
+            ASSERT_OK(zeCommandListAppendWaitOnEvents(commands, 1, &go));
+            const uint8_t value = static_cast<uint8_t>(i + 1);
+            const uint32_t fills = high ? 2 * kFills : kFills;
+            for (uint32_t fill = 1; fill <= fills; fill++)
+                ASSERT_OK(zeCommandListAppendMemoryFill(
+                    commands, targets.bytes() + i * kFill, &value, 1, kFill,
+                    fill == fills ? ends[i] : nullptr, 0, nullptr));
+            ASSERT_OK(zeCommandListClose(commands));
+            ASSERT_OK(queues[i]->execute(*lists[i]));
+        }
+        for (uint32_t i = 0; i <= kLow; i++)
+            ASSERT_OK(zeEventHostSynchronize(arrived[i], kLongWait));
+        ASSERT_OK(zeEventHostSignal(go));
+        std::vector<uint64_t> ended;
+        for (uint32_t i = 0; i <= kLow; i++) {
+            ASSERT_OK(queues[i]->wait());
+            ze_kernel_timestamp_result_t time{};
+            ASSERT_OK(zeEventQueryKernelTimestamp(ends[i], &time));
+            ended.push_back(time.context.kernelEnd);
+        }
+        const auto later = std::count_if(ended.begin(), ended.end() - 1,
+                                         [&](uint64_t low) { return low > ended.back(); });
+        before = later > kLow / 2;
+    }
+    EXPECT_TRUE(before) << attempts << " attempts";
 }
 
 TEST_F(Queues, SynchronousSubmissionHasFinishedAtTheReturn) {

@@ -450,6 +450,10 @@ struct drm_vze_vm_info {
 
 /* ----------------------------------------------------------------- queues -- */
 
+/*
+ * Which of the queues that have work the device serves first. A higher one goes before
+ * a lower one, which still gets a turn now and then; any user may use all three.
+ */
 #define DRM_VZE_PRIORITY_LOW		0
 #define DRM_VZE_PRIORITY_NORMAL		1
 #define DRM_VZE_PRIORITY_HIGH		2

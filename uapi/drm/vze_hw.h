@@ -83,7 +83,7 @@ extern "C" {
  * the one that it was written for.
  */
 #define VZE_HW_VERSION_MAJOR		1
-#define VZE_HW_VERSION_MINOR		1
+#define VZE_HW_VERSION_MINOR		2
 
 /* vze_hw_ident.features */
 #define VZE_HW_FEATURE_STRICT		(1ULL << 0) /* strict TLB mode is on */
@@ -303,8 +303,9 @@ struct vze_hw_window {
 /*
  * id = queue, arg[0] = asid, arg[1] = virtual address of the ring in address
  * space 0, 8-byte aligned, arg[2] = number of ring entries (a power of two,
- * 2..4096). The head starts at 0; entries up to the tail that stands in
- * vze_hw_queue.ring_tail are executed at once.
+ * 2..4096), arg[3] = VZE_HW_PRIORITY_* (since 1.2; before, zero). The head starts
+ * at 0; entries up to the tail that stands in vze_hw_queue.ring_tail are executed
+ * at once.
  */
 #define VZE_HW_CTRL_QUEUE_CREATE	4
 /* id = queue. Stops it like a reset first. */
@@ -329,6 +330,19 @@ struct vze_hw_window {
  * whatever they were. Moves no bytes. Nothing may use the pages meanwhile.
  */
 #define VZE_HW_CTRL_CLEAR		10
+
+/*
+ * Priorities of queues. An engine that is free, or has given a queue its turn (a few
+ * short commands, or one chunk of a long one), goes on with the highest priority that
+ * has something to run, and within it with the queue that has waited longest. After
+ * %VZE_HW_PRIORITY_PATIENCE such turns a lower priority gets one all the same: nobody
+ * starves.
+ */
+#define VZE_HW_PRIORITY_LOW		0
+#define VZE_HW_PRIORITY_NORMAL		1
+#define VZE_HW_PRIORITY_HIGH		2
+#define VZE_HW_PRIORITY_COUNT		3
+#define VZE_HW_PRIORITY_PATIENCE	16
 
 /* Flags of RESOLVE. */
 #define VZE_HW_RESOLVE_KEEP		(1ULL << 0)

@@ -22,8 +22,9 @@ constexpr uint32_t arguments(uint32_t opcode) {
         return 2;
     case VZE_HW_CTRL_RESOLVE:
     case VZE_HW_CTRL_TLB_INVALIDATE:
-    case VZE_HW_CTRL_QUEUE_CREATE:
         return 3;
+    case VZE_HW_CTRL_QUEUE_CREATE:
+        return 4;
     default:
         return 0;
     }
@@ -195,8 +196,10 @@ uint32_t ControlRing::create_queue(const vze_hw_ctrl_entry& entry) {
     const uint64_t asid = entry.arg[0];
     const uint64_t ring = entry.arg[1];
     const uint64_t entries = entry.arg[2];
+    const uint64_t priority = entry.arg[3];
 
-    if (entry.id >= scheduler_.num_queues() || asid >= VZE_HW_MAX_ADDRESS_SPACES)
+    if (entry.id >= scheduler_.num_queues() || asid >= VZE_HW_MAX_ADDRESS_SPACES ||
+        priority >= VZE_HW_PRIORITY_COUNT)
         return VZE_HW_RESULT_BAD_ARGUMENT;
     if (!std::has_single_bit(entries) || entries < kMinRingEntries || entries > kMaxRingEntries)
         return VZE_HW_RESULT_BAD_ARGUMENT;
@@ -205,7 +208,8 @@ uint32_t ControlRing::create_queue(const vze_hw_ctrl_entry& entry) {
     if (scheduler_.exists(entry.id) || !spaces_.exists(0) ||
         !spaces_.exists(static_cast<uint32_t>(asid)))
         return VZE_HW_RESULT_BAD_STATE;
-    scheduler_.create(entry.id, static_cast<uint32_t>(asid), ring, static_cast<uint32_t>(entries));
+    scheduler_.create(entry.id, static_cast<uint32_t>(asid), ring, static_cast<uint32_t>(entries),
+                      static_cast<uint32_t>(priority));
     return VZE_HW_RESULT_OK;
 }
 

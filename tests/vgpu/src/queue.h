@@ -46,6 +46,7 @@ struct Queue {
     uint32_t asid = 0;
     uint64_t ring = 0;
     uint32_t entries = 0;
+    uint32_t priority = VZE_HW_PRIORITY_NORMAL;
     vze_hw_queue* regs = nullptr;
 
     // The owner's.

@@ -41,9 +41,8 @@ void QueueScheduler::work(Engine& engine) {
         }
         if (shut_down_)
             return;
-        Queue& queue = *run_queue_.front();
-        run_queue_.pop_front();
-        num_ready_.store(static_cast<uint32_t>(run_queue_.size()), std::memory_order_relaxed);
+        Queue& queue = run_queue_.take();
+        num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
         queue.queued = false;
         step(queue, engine, kPool, lock);
     }
@@ -85,13 +84,13 @@ void QueueScheduler::shut_down() {
     ready_.notify_all();
 }
 
-/** Puts a queue at the end of the run queue. With the mutex held. */
+/** Puts a queue into the run queue. With the mutex held. */
 void QueueScheduler::make_ready(Queue& queue) {
     if (queue.engines == 0)
         queue.phase = Phase::kReady;
     queue.queued = true;
-    run_queue_.push_back(&queue);
-    num_ready_.store(static_cast<uint32_t>(run_queue_.size()), std::memory_order_relaxed);
+    run_queue_.push(queue);
+    num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
     if (idle_ > 0)
         ready_.notify_one();
 }
@@ -238,8 +237,8 @@ void QueueScheduler::wake(std::span<const Woken> woken) {
 void QueueScheduler::stop(Queue& queue, Lock& lock) {
     queue.stop.store(true, std::memory_order_release);
     if (queue.queued) {
-        std::erase(run_queue_, &queue);
-        num_ready_.store(static_cast<uint32_t>(run_queue_.size()), std::memory_order_relaxed);
+        run_queue_.remove(queue);
+        num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
         queue.queued = false;
     }
     stopped_.wait(lock, [&queue] { return queue.engines == 0; });
@@ -255,13 +254,15 @@ void QueueScheduler::stop(Queue& queue, Lock& lock) {
     queue.wait_done = false;
 }
 
-void QueueScheduler::create(uint32_t id, uint32_t asid, uint64_t ring, uint32_t entries) {
+void QueueScheduler::create(uint32_t id, uint32_t asid, uint64_t ring, uint32_t entries,
+                            uint32_t priority) {
     const Lock lock(mutex_);
     Queue& queue = queues_[id];
 
     queue.asid = asid;
     queue.ring = ring;
     queue.entries = entries;
+    queue.priority = priority;
     queue.head = 0;
     queue.progress = queue.notifies = queue.busy_ns = 0;
     queue.stop.store(false, std::memory_order_relaxed);

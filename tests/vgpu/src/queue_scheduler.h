@@ -4,12 +4,12 @@
 #include "bar.h"
 #include "queue.h"
 #include "queue_runner.h"
+#include "run_queue.h"
 #include "wait_list.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -19,8 +19,8 @@ namespace vgpu {
 /**
  * Shares the engines among the queues.
  *
- * Queues that can run stand in one list and are taken from its front; a queue that has used up its
- * budget goes to the end. A transfer of several chunks is run the same way: whoever takes the queue
+ * Queues that can run stand in the run queue; one that has used up its budget goes to the end of
+ * its priority there. A transfer of several chunks is run the same way: whoever takes the queue
  * takes one chunk and puts the queue back while there are more, so that a long transfer uses every
  * engine that has nothing else to do and delays no other queue by more than a chunk.
  *
@@ -43,7 +43,7 @@ public:
 
     // The control ring's side; one thread.
     /** Makes queue @p id. The caller has checked everything. */
-    void create(uint32_t id, uint32_t asid, uint64_t ring, uint32_t entries);
+    void create(uint32_t id, uint32_t asid, uint64_t ring, uint32_t entries, uint32_t priority);
     /** Stops queue @p id, forgets what is in its ring and makes it idle. */
     void reset(uint32_t id);
     /** Stops queue @p id and removes it. */
@@ -74,7 +74,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ready_;   ///< run_queue_ is not empty, or shut down
     std::condition_variable stopped_; ///< an engine left a queue with Queue::stop set
-    std::deque<Queue*> run_queue_;
+    RunQueue run_queue_;
     std::atomic<uint32_t> num_ready_{0}; ///< size of run_queue_, for engines without the mutex
     uint32_t idle_ = 0;                  ///< engines that wait for ready_
     bool shut_down_ = false;

@@ -97,6 +97,10 @@ TEST_F(Control, QueueCreation) {
     EXPECT_EQ(create(0, 1, (1ULL << 48) - 64, 2), VZE_HW_RESULT_BAD_ARGUMENT);
     EXPECT_EQ(create(0, 1ULL << 32, 0x1000, 2), VZE_HW_RESULT_BAD_ARGUMENT);
     EXPECT_EQ(create(320, 1, 0x1000, 2), VZE_HW_RESULT_BAD_ARGUMENT);
+    for (const uint64_t priority : {3ULL, 1ULL << 32})
+        EXPECT_EQ(result(VZE_HW_CTRL_QUEUE_CREATE, 0, {1, 0x1000, 2, priority}),
+                  VZE_HW_RESULT_BAD_ARGUMENT)
+            << priority;
     EXPECT_EQ(create(0, 2, 0x1000, 2), VZE_HW_RESULT_BAD_STATE);
     EXPECT_EQ(create(0, 1, 0x1000, 4096), VZE_HW_RESULT_OK);
     EXPECT_EQ(create(0, 1, 0x1000, 2), VZE_HW_RESULT_BAD_STATE);

@@ -6,7 +6,10 @@ namespace {
 
 class Queues : public TestDevice {
 protected:
-    Queues() {
+    Queues() { make_space(); }
+    explicit Queues(DeviceOptions options) : TestDevice(std::move(options)) { make_space(); }
+
+    void make_space() {
         create_space(1);
         map_data(1);
     }
@@ -147,6 +150,38 @@ TEST_F(Queues, ALongTransferDoesNotHoldUpManyShortOnes) {
         ASSERT_TRUE(wait_done(*queues[i], seqnos[i]));
     EXPECT_LT(load_acquire(device->bar().queue(0).seqno), last);
     EXPECT_TRUE(wait_done(large, last));
+}
+
+class QueuesOfOneEngine : public Queues {
+protected:
+    QueuesOfOneEngine()
+        : Queues({.vram_size = kVramSize, .num_queues = 16, .pool_engines = 1, .strict = true}) {}
+};
+
+TEST_F(QueuesOfOneEngine, OfThoseWokenTogetherTheHighestPriorityGoesFirst) {
+    constexpr std::array kPriorities = {VZE_HW_PRIORITY_LOW,    VZE_HW_PRIORITY_LOW,
+                                        VZE_HW_PRIORITY_NORMAL, VZE_HW_PRIORITY_HIGH,
+                                        VZE_HW_PRIORITY_NORMAL, VZE_HW_PRIORITY_HIGH};
+    constexpr std::array<uint64_t, 6> kTurns = {4, 5, 2, 0, 3, 1};
+    constexpr uint64_t kCount = 64; // offset of the number of queues that had their turn
+    constexpr uint64_t kSlots = 128;
+    std::vector<DriverQueue*> queues;
+    std::vector<uint64_t> seqnos;
+
+    for (uint32_t id = 0; id < kPriorities.size(); id++) {
+        queues.push_back(&create_queue(id, 1, 64, kPriorities[id]));
+        const uint64_t slot = kDataVa + kSlots + id * sizeof(uint64_t);
+        seqnos.push_back(submit(*queues.back(), Batch()
+                                                    .wait(kDataVa, VZE_HW_WAIT_EQ, 1)
+                                                    .copy(slot, kDataVa + kCount, sizeof(uint64_t))
+                                                    .add(kDataVa + kCount, 1)));
+        ASSERT_TRUE(wait_state(*queues.back(), VZE_HW_QUEUE_PARKED)) << id;
+    }
+    cpu_store(0, 1);
+    for (uint32_t id = 0; id < kPriorities.size(); id++) {
+        ASSERT_TRUE(wait_done(*queues[id], seqnos[id])) << id;
+        EXPECT_EQ(word(kSlots + id * sizeof(uint64_t)), kTurns[id]) << id;
+    }
 }
 
 TEST_F(Queues, JobsOfAQueueRunInOrder) {

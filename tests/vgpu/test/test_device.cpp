@@ -138,7 +138,8 @@ void TestDevice::change(uint32_t asid, uint64_t start, uint64_t end,
     close_window(slot);
 }
 
-TestDevice::DriverQueue& TestDevice::create_queue(uint32_t id, uint32_t asid, uint32_t entries) {
+TestDevice::DriverQueue& TestDevice::create_queue(uint32_t id, uint32_t asid, uint32_t entries,
+                                                  uint32_t priority) {
     DriverQueue& queue = queues_[id];
     const uint64_t bytes =
         std::max<uint64_t>(VZE_HW_PAGE_SIZE, entries * sizeof(vze_hw_ring_entry));
@@ -146,8 +147,9 @@ TestDevice::DriverQueue& TestDevice::create_queue(uint32_t id, uint32_t asid, ui
     queue = {id, asid, entries, pages->take(bytes), 0};
     space(0).map(next_ring_va_, queue.ring_gpa, bytes, 0);
     store_release(device->bar().queue(id).ring_tail, 0);
-    EXPECT_EQ(control(VZE_HW_CTRL_QUEUE_CREATE, id, {asid, next_ring_va_, entries}).result,
-              VZE_HW_RESULT_OK);
+    EXPECT_EQ(
+        control(VZE_HW_CTRL_QUEUE_CREATE, id, {asid, next_ring_va_, entries, priority}).result,
+        VZE_HW_RESULT_OK);
     next_ring_va_ += bytes;
     return queue;
 }

@@ -66,7 +66,8 @@ protected:
     void change(uint32_t asid, uint64_t start, uint64_t end, const std::function<void()>& edit);
 
     // Queues.
-    DriverQueue& create_queue(uint32_t id, uint32_t asid, uint32_t entries = 64);
+    DriverQueue& create_queue(uint32_t id, uint32_t asid, uint32_t entries = 64,
+                              uint32_t priority = VZE_HW_PRIORITY_NORMAL);
     /** Puts a ring entry, without the doorbell. */
     void put(DriverQueue& queue, const vze_hw_ring_entry& entry);
     void ring(DriverQueue& queue);
