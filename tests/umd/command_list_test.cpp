@@ -64,6 +64,9 @@ TEST_F(CommandLists, CreateErrors) {
     desc.flags = 0x40;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,
               zeCommandListCreate(context_, device_, &desc, &commands));
+    desc.flags = 0x7ffffffe;
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ENUMERATION,
+              zeCommandListCreate(context_, device_, &desc, &commands));
     desc.flags = 0;
     desc.commandQueueGroupOrdinal = 1;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -85,6 +88,14 @@ TEST_F(CommandLists, CreateErrors) {
     queue.ordinal = 7;
     EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT,
               zeCommandListCreateImmediate(context_, device_, &queue, &commands));
+}
+
+TEST_F(CommandLists, TheEndMarkOfTheFlagsNamesNoProperty) {
+    CommandList commands(context_, device_, ZE_COMMAND_LIST_FLAG_FORCE_UINT32);
+    ASSERT_NE(nullptr, commands.get());
+    ze_command_list_flags_t flags = 99;
+    EXPECT_OK(zeCommandListGetFlags(commands.get(), &flags));
+    EXPECT_EQ(0u, flags);
 }
 
 TEST_F(CommandLists, RunAsOftenAsSubmitted) {

@@ -26,6 +26,12 @@ ze_result_t checkImmediate(ze_command_list_handle_t hCommandList, CommandList*& 
     return ZE_RESULT_SUCCESS;
 }
 
+/// Without the value that marks the end of the enumeration. It names no property, but it is one of
+/// the header's enumerators, and programs that go through these pass it.
+ze_command_list_flags_t withoutEndMark(ze_command_list_flags_t flags) {
+    return flags == ZE_COMMAND_LIST_FLAG_FORCE_UINT32 ? 0 : flags;
+}
+
 /// A member of the descriptor that an immediate list was made with. @p argument names @p value.
 template <typename Value>
 ze_result_t getMadeWith(ze_command_list_handle_t hCommandList,
@@ -57,11 +63,12 @@ ze_result_t ZE_APICALL zeCommandListCreate(ze_context_handle_t hContext, ze_devi
             return result;
         VZE_CHECK_POINTER(desc);
         VZE_CHECK_POINTER(phCommandList);
-        if ((desc->flags & ~kListFlags) != 0)
+        const ze_command_list_flags_t flags = withoutEndMark(desc->flags);
+        if ((flags & ~kListFlags) != 0)
             return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "desc->flags: 0x%x has unknown bits",
-                        desc->flags);
-        if ((desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER) != 0 &&
-            (desc->flags & ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING) != 0)
+                        flags);
+        if ((flags & ZE_COMMAND_LIST_FLAG_IN_ORDER) != 0 &&
+            (flags & ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING) != 0)
             return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                         "desc->flags: IN_ORDER cannot be combined with RELAXED_ORDERING");
         if (desc->commandQueueGroupOrdinal >= Device::kQueueGroups)
@@ -77,7 +84,8 @@ ze_result_t ZE_APICALL zeCommandListCreate(ze_context_handle_t hContext, ze_devi
             return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
                         "desc->pNext: mutable command lists are not supported");
         CommandList* list = nullptr;
-        result = CommandList::createRegular(*context, *device, *desc, list);
+        result = CommandList::createRegular(*context, *device, desc->commandQueueGroupOrdinal,
+                                            flags, list);
         if (result == ZE_RESULT_SUCCESS)
             *phCommandList = list->handle();
         return result;

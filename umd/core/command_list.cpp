@@ -6,11 +6,11 @@
 
 namespace vze {
 
-ze_result_t CommandList::createRegular(Context& context, Device& device,
-                                       const ze_command_list_desc_t& desc, CommandList*& out) {
+ze_result_t CommandList::createRegular(Context& context, Device& device, uint32_t ordinal,
+                                       ze_command_list_flags_t flags, CommandList*& out) {
     std::unique_ptr<CommandList> list(new CommandList(context, device));
-    list->m_ordinal = desc.commandQueueGroupOrdinal;
-    list->m_flags = desc.flags;
+    list->m_ordinal = ordinal;
+    list->m_flags = flags;
     list->m_recording = std::make_shared<Recording>(context);
     out = list.release();
     return ZE_RESULT_SUCCESS;

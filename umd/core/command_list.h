@@ -32,8 +32,8 @@ struct EventLinks {
 class CommandList : public Handle<CommandList, ze_command_list_handle_t, HandleKind::CommandList> {
 public:
     /// The descriptors have been validated.
-    static ze_result_t createRegular(Context& context, Device& device,
-                                     const ze_command_list_desc_t& desc, CommandList*& out);
+    static ze_result_t createRegular(Context& context, Device& device, uint32_t ordinal,
+                                     ze_command_list_flags_t flags, CommandList*& out);
     static ze_result_t createImmediate(Context& context, Device& device,
                                        const ze_command_queue_desc_t& desc, CommandList*& out);
     ~CommandList();
