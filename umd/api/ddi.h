@@ -11,14 +11,20 @@ namespace vze {
 /// declare.
 inline constexpr ze_api_version_t kApiVersion = ZE_API_VERSION_CURRENT;
 
-/// Stores an entry if the version that was asked for has it. A loader of an older version passes a
-/// shorter table: what lies beyond must not be written.
-template <typename Pointer>
-void setEntry(Pointer& entry, Pointer function, ze_api_version_t asked,
-              ze_api_version_t since) noexcept {
-    if (asked >= since)
-        entry = function;
-}
+/// Stores the entries that one version brought, if the version that was asked for has them. A
+/// loader of an older version passes a shorter table: what lies beyond must not be written.
+class EntriesSince {
+public:
+    EntriesSince(ze_api_version_t asked, ze_api_version_t since) noexcept : m_has(asked >= since) {}
+    template <typename Pointer>
+    void operator()(Pointer& entry, Pointer function) const noexcept {
+        if (m_has)
+            entry = function;
+    }
+
+private:
+    const bool m_has;
+};
 
 void fillTable(ze_global_dditable_t& table, ze_api_version_t version) noexcept;
 void fillTable(ze_driver_dditable_t& table, ze_api_version_t version) noexcept;

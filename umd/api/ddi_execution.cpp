@@ -6,173 +6,156 @@
 namespace vze {
 
 void fillTable(ze_command_queue_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeCommandQueueCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeCommandQueueDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnExecuteCommandLists, zeCommandQueueExecuteCommandLists, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnSynchronize, zeCommandQueueSynchronize, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetOrdinal, zeCommandQueueGetOrdinal, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetIndex, zeCommandQueueGetIndex, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetFlags, zeCommandQueueGetFlags, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnGetMode, zeCommandQueueGetMode, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnGetPriority, zeCommandQueueGetPriority, version, ZE_API_VERSION_1_17);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_0(table.pfnCreate, zeCommandQueueCreate);
+    since1_0(table.pfnDestroy, zeCommandQueueDestroy);
+    since1_0(table.pfnExecuteCommandLists, zeCommandQueueExecuteCommandLists);
+    since1_0(table.pfnSynchronize, zeCommandQueueSynchronize);
+    since1_9(table.pfnGetOrdinal, zeCommandQueueGetOrdinal);
+    since1_9(table.pfnGetIndex, zeCommandQueueGetIndex);
+    since1_17(table.pfnGetFlags, zeCommandQueueGetFlags);
+    since1_17(table.pfnGetMode, zeCommandQueueGetMode);
+    since1_17(table.pfnGetPriority, zeCommandQueueGetPriority);
 }
 
 void fillTable(ze_command_list_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeCommandListCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnCreateImmediate, zeCommandListCreateImmediate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeCommandListDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnClose, zeCommandListClose, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnReset, zeCommandListReset, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendWriteGlobalTimestamp, zeCommandListAppendWriteGlobalTimestamp, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendBarrier, zeCommandListAppendBarrier, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryRangesBarrier, zeCommandListAppendMemoryRangesBarrier, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryCopy, zeCommandListAppendMemoryCopy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryFill, zeCommandListAppendMemoryFill, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryCopyRegion, zeCommandListAppendMemoryCopyRegion, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryCopyFromContext, zeCommandListAppendMemoryCopyFromContext,
-             version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendImageCopy, zeCommandListAppendImageCopy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendImageCopyRegion, zeCommandListAppendImageCopyRegion, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendImageCopyToMemory, zeCommandListAppendImageCopyToMemory, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendImageCopyFromMemory, zeCommandListAppendImageCopyFromMemory, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemoryPrefetch, zeCommandListAppendMemoryPrefetch, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendMemAdvise, zeCommandListAppendMemAdvise, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendSignalEvent, zeCommandListAppendSignalEvent, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendWaitOnEvents, zeCommandListAppendWaitOnEvents, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendEventReset, zeCommandListAppendEventReset, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendQueryKernelTimestamps, zeCommandListAppendQueryKernelTimestamps,
-             version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchKernel, zeCommandListAppendLaunchKernel, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchCooperativeKernel, zeCommandListAppendLaunchCooperativeKernel,
-             version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchKernelIndirect, zeCommandListAppendLaunchKernelIndirect, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendLaunchMultipleKernelsIndirect,
-             zeCommandListAppendLaunchMultipleKernelsIndirect, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAppendImageCopyToMemoryExt, zeCommandListAppendImageCopyToMemoryExt, version,
-             ZE_API_VERSION_1_3);
-    setEntry(table.pfnAppendImageCopyFromMemoryExt, zeCommandListAppendImageCopyFromMemoryExt,
-             version, ZE_API_VERSION_1_3);
-    setEntry(table.pfnHostSynchronize, zeCommandListHostSynchronize, version, ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetDeviceHandle, zeCommandListGetDeviceHandle, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetContextHandle, zeCommandListGetContextHandle, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetOrdinal, zeCommandListGetOrdinal, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnImmediateGetIndex, zeCommandListImmediateGetIndex, version,
-             ZE_API_VERSION_1_9);
-    setEntry(table.pfnIsImmediate, zeCommandListIsImmediate, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnAppendSignalExternalSemaphoreExt,
-             zeCommandListAppendSignalExternalSemaphoreExt, version, ZE_API_VERSION_1_12);
-    setEntry(table.pfnAppendWaitExternalSemaphoreExt, zeCommandListAppendWaitExternalSemaphoreExt,
-             version, ZE_API_VERSION_1_12);
-    setEntry(table.pfnAppendLaunchKernelWithParameters,
-             zeCommandListAppendLaunchKernelWithParameters, version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnAppendLaunchKernelWithArguments, zeCommandListAppendLaunchKernelWithArguments,
-             version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnAppendMemoryCopyWithParameters, zeCommandListAppendMemoryCopyWithParameters,
-             version, ZE_API_VERSION_1_16);
-    setEntry(table.pfnAppendMemoryFillWithParameters, zeCommandListAppendMemoryFillWithParameters,
-             version, ZE_API_VERSION_1_16);
-    setEntry(table.pfnImmediateAppendCommandListsWithParameters,
-             zeCommandListImmediateAppendCommandListsWithParameters, version, ZE_API_VERSION_1_16);
-    setEntry(table.pfnGetFlags, zeCommandListGetFlags, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnImmediateGetFlags, zeCommandListImmediateGetFlags, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnImmediateGetMode, zeCommandListImmediateGetMode, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnImmediateGetPriority, zeCommandListImmediateGetPriority, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnBeginGraphCaptureExt, zeCommandListBeginGraphCaptureExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnBeginCaptureIntoGraphExt, zeCommandListBeginCaptureIntoGraphExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnIsGraphCaptureEnabledExt, zeCommandListIsGraphCaptureEnabledExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnEndGraphCaptureExt, zeCommandListEndGraphCaptureExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnGetGraphExt, zeCommandListGetGraphExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnAppendGraphExt, zeCommandListAppendGraphExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnAppendHostFunction, zeCommandListAppendHostFunction, version,
-             ZE_API_VERSION_1_17);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_3(version, ZE_API_VERSION_1_3);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_12(version, ZE_API_VERSION_1_12);
+    const EntriesSince since1_14(version, ZE_API_VERSION_1_14);
+    const EntriesSince since1_16(version, ZE_API_VERSION_1_16);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_0(table.pfnCreate, zeCommandListCreate);
+    since1_0(table.pfnCreateImmediate, zeCommandListCreateImmediate);
+    since1_0(table.pfnDestroy, zeCommandListDestroy);
+    since1_0(table.pfnClose, zeCommandListClose);
+    since1_0(table.pfnReset, zeCommandListReset);
+    since1_0(table.pfnAppendWriteGlobalTimestamp, zeCommandListAppendWriteGlobalTimestamp);
+    since1_0(table.pfnAppendBarrier, zeCommandListAppendBarrier);
+    since1_0(table.pfnAppendMemoryRangesBarrier, zeCommandListAppendMemoryRangesBarrier);
+    since1_0(table.pfnAppendMemoryCopy, zeCommandListAppendMemoryCopy);
+    since1_0(table.pfnAppendMemoryFill, zeCommandListAppendMemoryFill);
+    since1_0(table.pfnAppendMemoryCopyRegion, zeCommandListAppendMemoryCopyRegion);
+    since1_0(table.pfnAppendMemoryCopyFromContext, zeCommandListAppendMemoryCopyFromContext);
+    since1_0(table.pfnAppendImageCopy, zeCommandListAppendImageCopy);
+    since1_0(table.pfnAppendImageCopyRegion, zeCommandListAppendImageCopyRegion);
+    since1_0(table.pfnAppendImageCopyToMemory, zeCommandListAppendImageCopyToMemory);
+    since1_0(table.pfnAppendImageCopyFromMemory, zeCommandListAppendImageCopyFromMemory);
+    since1_0(table.pfnAppendMemoryPrefetch, zeCommandListAppendMemoryPrefetch);
+    since1_0(table.pfnAppendMemAdvise, zeCommandListAppendMemAdvise);
+    since1_0(table.pfnAppendSignalEvent, zeCommandListAppendSignalEvent);
+    since1_0(table.pfnAppendWaitOnEvents, zeCommandListAppendWaitOnEvents);
+    since1_0(table.pfnAppendEventReset, zeCommandListAppendEventReset);
+    since1_0(table.pfnAppendQueryKernelTimestamps, zeCommandListAppendQueryKernelTimestamps);
+    since1_0(table.pfnAppendLaunchKernel, zeCommandListAppendLaunchKernel);
+    since1_0(table.pfnAppendLaunchCooperativeKernel, zeCommandListAppendLaunchCooperativeKernel);
+    since1_0(table.pfnAppendLaunchKernelIndirect, zeCommandListAppendLaunchKernelIndirect);
+    since1_0(table.pfnAppendLaunchMultipleKernelsIndirect,
+             zeCommandListAppendLaunchMultipleKernelsIndirect);
+    since1_3(table.pfnAppendImageCopyToMemoryExt, zeCommandListAppendImageCopyToMemoryExt);
+    since1_3(table.pfnAppendImageCopyFromMemoryExt, zeCommandListAppendImageCopyFromMemoryExt);
+    since1_6(table.pfnHostSynchronize, zeCommandListHostSynchronize);
+    since1_9(table.pfnGetDeviceHandle, zeCommandListGetDeviceHandle);
+    since1_9(table.pfnGetContextHandle, zeCommandListGetContextHandle);
+    since1_9(table.pfnGetOrdinal, zeCommandListGetOrdinal);
+    since1_9(table.pfnImmediateGetIndex, zeCommandListImmediateGetIndex);
+    since1_9(table.pfnIsImmediate, zeCommandListIsImmediate);
+    since1_12(table.pfnAppendSignalExternalSemaphoreExt,
+              zeCommandListAppendSignalExternalSemaphoreExt);
+    since1_12(table.pfnAppendWaitExternalSemaphoreExt, zeCommandListAppendWaitExternalSemaphoreExt);
+    since1_14(table.pfnAppendLaunchKernelWithParameters,
+              zeCommandListAppendLaunchKernelWithParameters);
+    since1_14(table.pfnAppendLaunchKernelWithArguments,
+              zeCommandListAppendLaunchKernelWithArguments);
+    since1_16(table.pfnAppendMemoryCopyWithParameters, zeCommandListAppendMemoryCopyWithParameters);
+    since1_16(table.pfnAppendMemoryFillWithParameters, zeCommandListAppendMemoryFillWithParameters);
+    since1_16(table.pfnImmediateAppendCommandListsWithParameters,
+              zeCommandListImmediateAppendCommandListsWithParameters);
+    since1_17(table.pfnGetFlags, zeCommandListGetFlags);
+    since1_17(table.pfnImmediateGetFlags, zeCommandListImmediateGetFlags);
+    since1_17(table.pfnImmediateGetMode, zeCommandListImmediateGetMode);
+    since1_17(table.pfnImmediateGetPriority, zeCommandListImmediateGetPriority);
+    since1_17(table.pfnBeginGraphCaptureExt, zeCommandListBeginGraphCaptureExt);
+    since1_17(table.pfnBeginCaptureIntoGraphExt, zeCommandListBeginCaptureIntoGraphExt);
+    since1_17(table.pfnIsGraphCaptureEnabledExt, zeCommandListIsGraphCaptureEnabledExt);
+    since1_17(table.pfnEndGraphCaptureExt, zeCommandListEndGraphCaptureExt);
+    since1_17(table.pfnGetGraphExt, zeCommandListGetGraphExt);
+    since1_17(table.pfnAppendGraphExt, zeCommandListAppendGraphExt);
+    since1_17(table.pfnAppendHostFunction, zeCommandListAppendHostFunction);
 }
 
 void fillTable(ze_command_list_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateCloneExp, zeCommandListCreateCloneExp, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnImmediateAppendCommandListsExp, zeCommandListImmediateAppendCommandListsExp,
-             version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetNextCommandIdExp, zeCommandListGetNextCommandIdExp, version,
-             ZE_API_VERSION_1_9);
-    setEntry(table.pfnUpdateMutableCommandsExp, zeCommandListUpdateMutableCommandsExp, version,
-             ZE_API_VERSION_1_9);
-    setEntry(table.pfnUpdateMutableCommandSignalEventExp,
-             zeCommandListUpdateMutableCommandSignalEventExp, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnUpdateMutableCommandWaitEventsExp,
-             zeCommandListUpdateMutableCommandWaitEventsExp, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetNextCommandIdWithKernelsExp, zeCommandListGetNextCommandIdWithKernelsExp,
-             version, ZE_API_VERSION_1_10);
-    setEntry(table.pfnUpdateMutableCommandKernelsExp, zeCommandListUpdateMutableCommandKernelsExp,
-             version, ZE_API_VERSION_1_10);
-    setEntry(table.pfnIsMutableExp, zeCommandListIsMutableExp, version, ZE_API_VERSION_1_17);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_10(version, ZE_API_VERSION_1_10);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_9(table.pfnCreateCloneExp, zeCommandListCreateCloneExp);
+    since1_9(table.pfnImmediateAppendCommandListsExp, zeCommandListImmediateAppendCommandListsExp);
+    since1_9(table.pfnGetNextCommandIdExp, zeCommandListGetNextCommandIdExp);
+    since1_9(table.pfnUpdateMutableCommandsExp, zeCommandListUpdateMutableCommandsExp);
+    since1_9(table.pfnUpdateMutableCommandSignalEventExp,
+             zeCommandListUpdateMutableCommandSignalEventExp);
+    since1_9(table.pfnUpdateMutableCommandWaitEventsExp,
+             zeCommandListUpdateMutableCommandWaitEventsExp);
+    since1_10(table.pfnGetNextCommandIdWithKernelsExp, zeCommandListGetNextCommandIdWithKernelsExp);
+    since1_10(table.pfnUpdateMutableCommandKernelsExp, zeCommandListUpdateMutableCommandKernelsExp);
+    since1_17(table.pfnIsMutableExp, zeCommandListIsMutableExp);
 }
 
 void fillTable(ze_fence_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeFenceCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeFenceDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnHostSynchronize, zeFenceHostSynchronize, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnQueryStatus, zeFenceQueryStatus, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnReset, zeFenceReset, version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    since1_0(table.pfnCreate, zeFenceCreate);
+    since1_0(table.pfnDestroy, zeFenceDestroy);
+    since1_0(table.pfnHostSynchronize, zeFenceHostSynchronize);
+    since1_0(table.pfnQueryStatus, zeFenceQueryStatus);
+    since1_0(table.pfnReset, zeFenceReset);
 }
 
 void fillTable(ze_event_pool_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeEventPoolCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeEventPoolDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetIpcHandle, zeEventPoolGetIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnOpenIpcHandle, zeEventPoolOpenIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnCloseIpcHandle, zeEventPoolCloseIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnPutIpcHandle, zeEventPoolPutIpcHandle, version, ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetContextHandle, zeEventPoolGetContextHandle, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetFlags, zeEventPoolGetFlags, version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    since1_0(table.pfnCreate, zeEventPoolCreate);
+    since1_0(table.pfnDestroy, zeEventPoolDestroy);
+    since1_0(table.pfnGetIpcHandle, zeEventPoolGetIpcHandle);
+    since1_0(table.pfnOpenIpcHandle, zeEventPoolOpenIpcHandle);
+    since1_0(table.pfnCloseIpcHandle, zeEventPoolCloseIpcHandle);
+    since1_6(table.pfnPutIpcHandle, zeEventPoolPutIpcHandle);
+    since1_9(table.pfnGetContextHandle, zeEventPoolGetContextHandle);
+    since1_9(table.pfnGetFlags, zeEventPoolGetFlags);
 }
 
 void fillTable(ze_event_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeEventCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeEventDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnHostSignal, zeEventHostSignal, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnHostSynchronize, zeEventHostSynchronize, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnQueryStatus, zeEventQueryStatus, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnHostReset, zeEventHostReset, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnQueryKernelTimestamp, zeEventQueryKernelTimestamp, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnQueryKernelTimestampsExt, zeEventQueryKernelTimestampsExt, version,
-             ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetEventPool, zeEventGetEventPool, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetSignalScope, zeEventGetSignalScope, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetWaitScope, zeEventGetWaitScope, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnCounterBasedCreate, zeEventCounterBasedCreate, version, ZE_API_VERSION_1_15);
-    setEntry(table.pfnCounterBasedGetIpcHandle, zeEventCounterBasedGetIpcHandle, version,
-             ZE_API_VERSION_1_15);
-    setEntry(table.pfnCounterBasedOpenIpcHandle, zeEventCounterBasedOpenIpcHandle, version,
-             ZE_API_VERSION_1_15);
-    setEntry(table.pfnCounterBasedCloseIpcHandle, zeEventCounterBasedCloseIpcHandle, version,
-             ZE_API_VERSION_1_15);
-    setEntry(table.pfnCounterBasedGetDeviceAddress, zeEventCounterBasedGetDeviceAddress, version,
-             ZE_API_VERSION_1_15);
-    setEntry(table.pfnGetCounterBasedFlags, zeEventGetCounterBasedFlags, version,
-             ZE_API_VERSION_1_17);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_15(version, ZE_API_VERSION_1_15);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_0(table.pfnCreate, zeEventCreate);
+    since1_0(table.pfnDestroy, zeEventDestroy);
+    since1_0(table.pfnHostSignal, zeEventHostSignal);
+    since1_0(table.pfnHostSynchronize, zeEventHostSynchronize);
+    since1_0(table.pfnQueryStatus, zeEventQueryStatus);
+    since1_0(table.pfnHostReset, zeEventHostReset);
+    since1_0(table.pfnQueryKernelTimestamp, zeEventQueryKernelTimestamp);
+    since1_6(table.pfnQueryKernelTimestampsExt, zeEventQueryKernelTimestampsExt);
+    since1_9(table.pfnGetEventPool, zeEventGetEventPool);
+    since1_9(table.pfnGetSignalScope, zeEventGetSignalScope);
+    since1_9(table.pfnGetWaitScope, zeEventGetWaitScope);
+    since1_15(table.pfnCounterBasedCreate, zeEventCounterBasedCreate);
+    since1_15(table.pfnCounterBasedGetIpcHandle, zeEventCounterBasedGetIpcHandle);
+    since1_15(table.pfnCounterBasedOpenIpcHandle, zeEventCounterBasedOpenIpcHandle);
+    since1_15(table.pfnCounterBasedCloseIpcHandle, zeEventCounterBasedCloseIpcHandle);
+    since1_15(table.pfnCounterBasedGetDeviceAddress, zeEventCounterBasedGetDeviceAddress);
+    since1_17(table.pfnGetCounterBasedFlags, zeEventGetCounterBasedFlags);
 }
 
 void fillTable(ze_event_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnQueryTimestampsExp, zeEventQueryTimestampsExp, version, ZE_API_VERSION_1_2);
+    const EntriesSince since1_2(version, ZE_API_VERSION_1_2);
+    since1_2(table.pfnQueryTimestampsExp, zeEventQueryTimestampsExp);
 }
 
 } // namespace vze

@@ -6,80 +6,79 @@
 namespace vze {
 
 void fillTable(ze_rtas_builder_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateExt, zeRTASBuilderCreateExt, version, ZE_API_VERSION_1_13);
-    setEntry(table.pfnGetBuildPropertiesExt, zeRTASBuilderGetBuildPropertiesExt, version,
-             ZE_API_VERSION_1_13);
-    setEntry(table.pfnBuildExt, zeRTASBuilderBuildExt, version, ZE_API_VERSION_1_13);
-    setEntry(table.pfnCommandListAppendCopyExt, zeRTASBuilderCommandListAppendCopyExt, version,
-             ZE_API_VERSION_1_13);
-    setEntry(table.pfnDestroyExt, zeRTASBuilderDestroyExt, version, ZE_API_VERSION_1_13);
+    const EntriesSince since1_13(version, ZE_API_VERSION_1_13);
+    since1_13(table.pfnCreateExt, zeRTASBuilderCreateExt);
+    since1_13(table.pfnGetBuildPropertiesExt, zeRTASBuilderGetBuildPropertiesExt);
+    since1_13(table.pfnBuildExt, zeRTASBuilderBuildExt);
+    since1_13(table.pfnCommandListAppendCopyExt, zeRTASBuilderCommandListAppendCopyExt);
+    since1_13(table.pfnDestroyExt, zeRTASBuilderDestroyExt);
 }
 
 void fillTable(ze_rtas_builder_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateExp, zeRTASBuilderCreateExp, version, ZE_API_VERSION_1_7);
-    setEntry(table.pfnGetBuildPropertiesExp, zeRTASBuilderGetBuildPropertiesExp, version,
-             ZE_API_VERSION_1_7);
-    setEntry(table.pfnBuildExp, zeRTASBuilderBuildExp, version, ZE_API_VERSION_1_7);
-    setEntry(table.pfnDestroyExp, zeRTASBuilderDestroyExp, version, ZE_API_VERSION_1_7);
+    const EntriesSince since1_7(version, ZE_API_VERSION_1_7);
+    since1_7(table.pfnCreateExp, zeRTASBuilderCreateExp);
+    since1_7(table.pfnGetBuildPropertiesExp, zeRTASBuilderGetBuildPropertiesExp);
+    since1_7(table.pfnBuildExp, zeRTASBuilderBuildExp);
+    since1_7(table.pfnDestroyExp, zeRTASBuilderDestroyExp);
 }
 
 void fillTable(ze_rtas_parallel_operation_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateExt, zeRTASParallelOperationCreateExt, version, ZE_API_VERSION_1_13);
-    setEntry(table.pfnGetPropertiesExt, zeRTASParallelOperationGetPropertiesExt, version,
-             ZE_API_VERSION_1_13);
-    setEntry(table.pfnJoinExt, zeRTASParallelOperationJoinExt, version, ZE_API_VERSION_1_13);
-    setEntry(table.pfnDestroyExt, zeRTASParallelOperationDestroyExt, version, ZE_API_VERSION_1_13);
+    const EntriesSince since1_13(version, ZE_API_VERSION_1_13);
+    since1_13(table.pfnCreateExt, zeRTASParallelOperationCreateExt);
+    since1_13(table.pfnGetPropertiesExt, zeRTASParallelOperationGetPropertiesExt);
+    since1_13(table.pfnJoinExt, zeRTASParallelOperationJoinExt);
+    since1_13(table.pfnDestroyExt, zeRTASParallelOperationDestroyExt);
 }
 
 void fillTable(ze_rtas_parallel_operation_exp_dditable_t& table,
                ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateExp, zeRTASParallelOperationCreateExp, version, ZE_API_VERSION_1_7);
-    setEntry(table.pfnGetPropertiesExp, zeRTASParallelOperationGetPropertiesExp, version,
-             ZE_API_VERSION_1_7);
-    setEntry(table.pfnJoinExp, zeRTASParallelOperationJoinExp, version, ZE_API_VERSION_1_7);
-    setEntry(table.pfnDestroyExp, zeRTASParallelOperationDestroyExp, version, ZE_API_VERSION_1_7);
+    const EntriesSince since1_7(version, ZE_API_VERSION_1_7);
+    since1_7(table.pfnCreateExp, zeRTASParallelOperationCreateExp);
+    since1_7(table.pfnGetPropertiesExp, zeRTASParallelOperationGetPropertiesExp);
+    since1_7(table.pfnJoinExp, zeRTASParallelOperationJoinExp);
+    since1_7(table.pfnDestroyExp, zeRTASParallelOperationDestroyExp);
 }
 
 void fillTable(ze_driver_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnRTASFormatCompatibilityCheckExp, zeDriverRTASFormatCompatibilityCheckExp,
-             version, ZE_API_VERSION_1_7);
+    const EntriesSince since1_7(version, ZE_API_VERSION_1_7);
+    since1_7(table.pfnRTASFormatCompatibilityCheckExp, zeDriverRTASFormatCompatibilityCheckExp);
 }
 
 void fillTable(ze_device_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetFabricVertexExp, zeDeviceGetFabricVertexExp, version, ZE_API_VERSION_1_4);
+    const EntriesSince since1_4(version, ZE_API_VERSION_1_4);
+    since1_4(table.pfnGetFabricVertexExp, zeDeviceGetFabricVertexExp);
 }
 
 void fillTable(ze_fabric_vertex_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetExp, zeFabricVertexGetExp, version, ZE_API_VERSION_1_4);
-    setEntry(table.pfnGetSubVerticesExp, zeFabricVertexGetSubVerticesExp, version,
-             ZE_API_VERSION_1_4);
-    setEntry(table.pfnGetPropertiesExp, zeFabricVertexGetPropertiesExp, version,
-             ZE_API_VERSION_1_4);
-    setEntry(table.pfnGetDeviceExp, zeFabricVertexGetDeviceExp, version, ZE_API_VERSION_1_4);
+    const EntriesSince since1_4(version, ZE_API_VERSION_1_4);
+    since1_4(table.pfnGetExp, zeFabricVertexGetExp);
+    since1_4(table.pfnGetSubVerticesExp, zeFabricVertexGetSubVerticesExp);
+    since1_4(table.pfnGetPropertiesExp, zeFabricVertexGetPropertiesExp);
+    since1_4(table.pfnGetDeviceExp, zeFabricVertexGetDeviceExp);
 }
 
 void fillTable(ze_fabric_edge_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetExp, zeFabricEdgeGetExp, version, ZE_API_VERSION_1_4);
-    setEntry(table.pfnGetVerticesExp, zeFabricEdgeGetVerticesExp, version, ZE_API_VERSION_1_4);
-    setEntry(table.pfnGetPropertiesExp, zeFabricEdgeGetPropertiesExp, version, ZE_API_VERSION_1_4);
+    const EntriesSince since1_4(version, ZE_API_VERSION_1_4);
+    since1_4(table.pfnGetExp, zeFabricEdgeGetExp);
+    since1_4(table.pfnGetVerticesExp, zeFabricEdgeGetVerticesExp);
+    since1_4(table.pfnGetPropertiesExp, zeFabricEdgeGetPropertiesExp);
 }
 
 void fillTable(ze_graph_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreateExt, zeGraphCreateExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnGetPrimaryCommandListExt, zeGraphGetPrimaryCommandListExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnSetDestructionCallbackExt, zeGraphSetDestructionCallbackExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnInstantiateExt, zeGraphInstantiateExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnIsEmptyExt, zeGraphIsEmptyExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnDumpContentsExt, zeGraphDumpContentsExt, version, ZE_API_VERSION_1_17);
-    setEntry(table.pfnDestroyExt, zeGraphDestroyExt, version, ZE_API_VERSION_1_17);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_17(table.pfnCreateExt, zeGraphCreateExt);
+    since1_17(table.pfnGetPrimaryCommandListExt, zeGraphGetPrimaryCommandListExt);
+    since1_17(table.pfnSetDestructionCallbackExt, zeGraphSetDestructionCallbackExt);
+    since1_17(table.pfnInstantiateExt, zeGraphInstantiateExt);
+    since1_17(table.pfnIsEmptyExt, zeGraphIsEmptyExt);
+    since1_17(table.pfnDumpContentsExt, zeGraphDumpContentsExt);
+    since1_17(table.pfnDestroyExt, zeGraphDestroyExt);
 }
 
 void fillTable(ze_executable_graph_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetSourceGraphExt, zeExecutableGraphGetSourceGraphExt, version,
-             ZE_API_VERSION_1_17);
-    setEntry(table.pfnDestroyExt, zeExecutableGraphDestroyExt, version, ZE_API_VERSION_1_17);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_17(table.pfnGetSourceGraphExt, zeExecutableGraphGetSourceGraphExt);
+    since1_17(table.pfnDestroyExt, zeExecutableGraphDestroyExt);
 }
 
 } // namespace vze

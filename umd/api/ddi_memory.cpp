@@ -6,129 +6,133 @@
 namespace vze {
 
 void fillTable(ze_global_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnInit, zeInit, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnInitDrivers, zeInitDrivers, version, ZE_API_VERSION_1_10);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_10(version, ZE_API_VERSION_1_10);
+    since1_0(table.pfnInit, zeInit);
+    since1_10(table.pfnInitDrivers, zeInitDrivers);
 }
 
 void fillTable(ze_driver_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGet, zeDriverGet, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetApiVersion, zeDriverGetApiVersion, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetProperties, zeDriverGetProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetIpcProperties, zeDriverGetIpcProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetExtensionProperties, zeDriverGetExtensionProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetExtensionFunctionAddress, zeDriverGetExtensionFunctionAddress, version,
-             ZE_API_VERSION_1_1);
-    setEntry(table.pfnGetLastErrorDescription, zeDriverGetLastErrorDescription, version,
-             ZE_API_VERSION_1_6);
-    setEntry(table.pfnRTASFormatCompatibilityCheckExt, zeDriverRTASFormatCompatibilityCheckExt,
-             version, ZE_API_VERSION_1_13);
-    setEntry(table.pfnGetDefaultContext, zeDriverGetDefaultContext, version, ZE_API_VERSION_1_14);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_1(version, ZE_API_VERSION_1_1);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_13(version, ZE_API_VERSION_1_13);
+    const EntriesSince since1_14(version, ZE_API_VERSION_1_14);
+    since1_0(table.pfnGet, zeDriverGet);
+    since1_0(table.pfnGetApiVersion, zeDriverGetApiVersion);
+    since1_0(table.pfnGetProperties, zeDriverGetProperties);
+    since1_0(table.pfnGetIpcProperties, zeDriverGetIpcProperties);
+    since1_0(table.pfnGetExtensionProperties, zeDriverGetExtensionProperties);
+    since1_1(table.pfnGetExtensionFunctionAddress, zeDriverGetExtensionFunctionAddress);
+    since1_6(table.pfnGetLastErrorDescription, zeDriverGetLastErrorDescription);
+    since1_13(table.pfnRTASFormatCompatibilityCheckExt, zeDriverRTASFormatCompatibilityCheckExt);
+    since1_14(table.pfnGetDefaultContext, zeDriverGetDefaultContext);
 }
 
 void fillTable(ze_device_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGet, zeDeviceGet, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetSubDevices, zeDeviceGetSubDevices, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetProperties, zeDeviceGetProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetComputeProperties, zeDeviceGetComputeProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetModuleProperties, zeDeviceGetModuleProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetCommandQueueGroupProperties, zeDeviceGetCommandQueueGroupProperties,
-             version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetMemoryProperties, zeDeviceGetMemoryProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetMemoryAccessProperties, zeDeviceGetMemoryAccessProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetCacheProperties, zeDeviceGetCacheProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetImageProperties, zeDeviceGetImageProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetExternalMemoryProperties, zeDeviceGetExternalMemoryProperties, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetP2PProperties, zeDeviceGetP2PProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnCanAccessPeer, zeDeviceCanAccessPeer, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetStatus, zeDeviceGetStatus, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetGlobalTimestamps, zeDeviceGetGlobalTimestamps, version,
-             ZE_API_VERSION_1_1);
-    setEntry(table.pfnReserveCacheExt, zeDeviceReserveCacheExt, version, ZE_API_VERSION_1_2);
-    setEntry(table.pfnSetCacheAdviceExt, zeDeviceSetCacheAdviceExt, version, ZE_API_VERSION_1_2);
-    setEntry(table.pfnPciGetPropertiesExt, zeDevicePciGetPropertiesExt, version,
-             ZE_API_VERSION_1_3);
-    setEntry(table.pfnGetRootDevice, zeDeviceGetRootDevice, version, ZE_API_VERSION_1_7);
-    setEntry(table.pfnImportExternalSemaphoreExt, zeDeviceImportExternalSemaphoreExt, version,
-             ZE_API_VERSION_1_12);
-    setEntry(table.pfnReleaseExternalSemaphoreExt, zeDeviceReleaseExternalSemaphoreExt, version,
-             ZE_API_VERSION_1_12);
-    setEntry(table.pfnGetVectorWidthPropertiesExt, zeDeviceGetVectorWidthPropertiesExt, version,
-             ZE_API_VERSION_1_13);
-    setEntry(table.pfnSynchronize, zeDeviceSynchronize, version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnGetAggregatedCopyOffloadIncrementValue,
-             zeDeviceGetAggregatedCopyOffloadIncrementValue, version, ZE_API_VERSION_1_15);
-    setEntry(table.pfnGetRuntimeRequirements, zeDeviceGetRuntimeRequirements, version,
-             ZE_API_VERSION_1_16);
-    setEntry(table.pfnGetRuntimeRequirementsKey, zeDeviceGetRuntimeRequirementsKey, version,
-             ZE_API_VERSION_1_16);
-    setEntry(table.pfnValidateRuntimeRequirements, zeDeviceValidateRuntimeRequirements, version,
-             ZE_API_VERSION_1_16);
-    setEntry(table.pfnGetCounterBasedEventMaxValue, zeDeviceGetCounterBasedEventMaxValue, version,
-             ZE_API_VERSION_1_17);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_1(version, ZE_API_VERSION_1_1);
+    const EntriesSince since1_2(version, ZE_API_VERSION_1_2);
+    const EntriesSince since1_3(version, ZE_API_VERSION_1_3);
+    const EntriesSince since1_7(version, ZE_API_VERSION_1_7);
+    const EntriesSince since1_12(version, ZE_API_VERSION_1_12);
+    const EntriesSince since1_13(version, ZE_API_VERSION_1_13);
+    const EntriesSince since1_14(version, ZE_API_VERSION_1_14);
+    const EntriesSince since1_15(version, ZE_API_VERSION_1_15);
+    const EntriesSince since1_16(version, ZE_API_VERSION_1_16);
+    const EntriesSince since1_17(version, ZE_API_VERSION_1_17);
+    since1_0(table.pfnGet, zeDeviceGet);
+    since1_0(table.pfnGetSubDevices, zeDeviceGetSubDevices);
+    since1_0(table.pfnGetProperties, zeDeviceGetProperties);
+    since1_0(table.pfnGetComputeProperties, zeDeviceGetComputeProperties);
+    since1_0(table.pfnGetModuleProperties, zeDeviceGetModuleProperties);
+    since1_0(table.pfnGetCommandQueueGroupProperties, zeDeviceGetCommandQueueGroupProperties);
+    since1_0(table.pfnGetMemoryProperties, zeDeviceGetMemoryProperties);
+    since1_0(table.pfnGetMemoryAccessProperties, zeDeviceGetMemoryAccessProperties);
+    since1_0(table.pfnGetCacheProperties, zeDeviceGetCacheProperties);
+    since1_0(table.pfnGetImageProperties, zeDeviceGetImageProperties);
+    since1_0(table.pfnGetExternalMemoryProperties, zeDeviceGetExternalMemoryProperties);
+    since1_0(table.pfnGetP2PProperties, zeDeviceGetP2PProperties);
+    since1_0(table.pfnCanAccessPeer, zeDeviceCanAccessPeer);
+    since1_0(table.pfnGetStatus, zeDeviceGetStatus);
+    since1_1(table.pfnGetGlobalTimestamps, zeDeviceGetGlobalTimestamps);
+    since1_2(table.pfnReserveCacheExt, zeDeviceReserveCacheExt);
+    since1_2(table.pfnSetCacheAdviceExt, zeDeviceSetCacheAdviceExt);
+    since1_3(table.pfnPciGetPropertiesExt, zeDevicePciGetPropertiesExt);
+    since1_7(table.pfnGetRootDevice, zeDeviceGetRootDevice);
+    since1_12(table.pfnImportExternalSemaphoreExt, zeDeviceImportExternalSemaphoreExt);
+    since1_12(table.pfnReleaseExternalSemaphoreExt, zeDeviceReleaseExternalSemaphoreExt);
+    since1_13(table.pfnGetVectorWidthPropertiesExt, zeDeviceGetVectorWidthPropertiesExt);
+    since1_14(table.pfnSynchronize, zeDeviceSynchronize);
+    since1_15(table.pfnGetAggregatedCopyOffloadIncrementValue,
+              zeDeviceGetAggregatedCopyOffloadIncrementValue);
+    since1_16(table.pfnGetRuntimeRequirements, zeDeviceGetRuntimeRequirements);
+    since1_16(table.pfnGetRuntimeRequirementsKey, zeDeviceGetRuntimeRequirementsKey);
+    since1_16(table.pfnValidateRuntimeRequirements, zeDeviceValidateRuntimeRequirements);
+    since1_17(table.pfnGetCounterBasedEventMaxValue, zeDeviceGetCounterBasedEventMaxValue);
 }
 
 void fillTable(ze_context_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zeContextCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zeContextDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetStatus, zeContextGetStatus, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnSystemBarrier, zeContextSystemBarrier, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnMakeMemoryResident, zeContextMakeMemoryResident, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnEvictMemory, zeContextEvictMemory, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnMakeImageResident, zeContextMakeImageResident, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnEvictImage, zeContextEvictImage, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnCreateEx, zeContextCreateEx, version, ZE_API_VERSION_1_1);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_1(version, ZE_API_VERSION_1_1);
+    since1_0(table.pfnCreate, zeContextCreate);
+    since1_0(table.pfnDestroy, zeContextDestroy);
+    since1_0(table.pfnGetStatus, zeContextGetStatus);
+    since1_0(table.pfnSystemBarrier, zeContextSystemBarrier);
+    since1_0(table.pfnMakeMemoryResident, zeContextMakeMemoryResident);
+    since1_0(table.pfnEvictMemory, zeContextEvictMemory);
+    since1_0(table.pfnMakeImageResident, zeContextMakeImageResident);
+    since1_0(table.pfnEvictImage, zeContextEvictImage);
+    since1_1(table.pfnCreateEx, zeContextCreateEx);
 }
 
 void fillTable(ze_mem_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnAllocShared, zeMemAllocShared, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAllocDevice, zeMemAllocDevice, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnAllocHost, zeMemAllocHost, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnFree, zeMemFree, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetAllocProperties, zeMemGetAllocProperties, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetAddressRange, zeMemGetAddressRange, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetIpcHandle, zeMemGetIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnOpenIpcHandle, zeMemOpenIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnCloseIpcHandle, zeMemCloseIpcHandle, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnFreeExt, zeMemFreeExt, version, ZE_API_VERSION_1_3);
-    setEntry(table.pfnPutIpcHandle, zeMemPutIpcHandle, version, ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetPitchFor2dImage, zeMemGetPitchFor2dImage, version, ZE_API_VERSION_1_9);
-    setEntry(table.pfnGetIpcHandleWithProperties, zeMemGetIpcHandleWithProperties, version,
-             ZE_API_VERSION_1_15);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_3(version, ZE_API_VERSION_1_3);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_9(version, ZE_API_VERSION_1_9);
+    const EntriesSince since1_15(version, ZE_API_VERSION_1_15);
+    since1_0(table.pfnAllocShared, zeMemAllocShared);
+    since1_0(table.pfnAllocDevice, zeMemAllocDevice);
+    since1_0(table.pfnAllocHost, zeMemAllocHost);
+    since1_0(table.pfnFree, zeMemFree);
+    since1_0(table.pfnGetAllocProperties, zeMemGetAllocProperties);
+    since1_0(table.pfnGetAddressRange, zeMemGetAddressRange);
+    since1_0(table.pfnGetIpcHandle, zeMemGetIpcHandle);
+    since1_0(table.pfnOpenIpcHandle, zeMemOpenIpcHandle);
+    since1_0(table.pfnCloseIpcHandle, zeMemCloseIpcHandle);
+    since1_3(table.pfnFreeExt, zeMemFreeExt);
+    since1_6(table.pfnPutIpcHandle, zeMemPutIpcHandle);
+    since1_9(table.pfnGetPitchFor2dImage, zeMemGetPitchFor2dImage);
+    since1_15(table.pfnGetIpcHandleWithProperties, zeMemGetIpcHandleWithProperties);
 }
 
 void fillTable(ze_mem_exp_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetIpcHandleFromFileDescriptorExp, zeMemGetIpcHandleFromFileDescriptorExp,
-             version, ZE_API_VERSION_1_6);
-    setEntry(table.pfnGetFileDescriptorFromIpcHandleExp, zeMemGetFileDescriptorFromIpcHandleExp,
-             version, ZE_API_VERSION_1_6);
-    setEntry(table.pfnSetAtomicAccessAttributeExp, zeMemSetAtomicAccessAttributeExp, version,
-             ZE_API_VERSION_1_7);
-    setEntry(table.pfnGetAtomicAccessAttributeExp, zeMemGetAtomicAccessAttributeExp, version,
-             ZE_API_VERSION_1_7);
+    const EntriesSince since1_6(version, ZE_API_VERSION_1_6);
+    const EntriesSince since1_7(version, ZE_API_VERSION_1_7);
+    since1_6(table.pfnGetIpcHandleFromFileDescriptorExp, zeMemGetIpcHandleFromFileDescriptorExp);
+    since1_6(table.pfnGetFileDescriptorFromIpcHandleExp, zeMemGetFileDescriptorFromIpcHandleExp);
+    since1_7(table.pfnSetAtomicAccessAttributeExp, zeMemSetAtomicAccessAttributeExp);
+    since1_7(table.pfnGetAtomicAccessAttributeExp, zeMemGetAtomicAccessAttributeExp);
 }
 
 void fillTable(ze_physical_mem_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnCreate, zePhysicalMemCreate, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnDestroy, zePhysicalMemDestroy, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetProperties, zePhysicalMemGetProperties, version, ZE_API_VERSION_1_15);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    const EntriesSince since1_15(version, ZE_API_VERSION_1_15);
+    since1_0(table.pfnCreate, zePhysicalMemCreate);
+    since1_0(table.pfnDestroy, zePhysicalMemDestroy);
+    since1_15(table.pfnGetProperties, zePhysicalMemGetProperties);
 }
 
 void fillTable(ze_virtual_mem_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnReserve, zeVirtualMemReserve, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnFree, zeVirtualMemFree, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnQueryPageSize, zeVirtualMemQueryPageSize, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnMap, zeVirtualMemMap, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnUnmap, zeVirtualMemUnmap, version, ZE_API_VERSION_1_0);
-    setEntry(table.pfnSetAccessAttribute, zeVirtualMemSetAccessAttribute, version,
-             ZE_API_VERSION_1_0);
-    setEntry(table.pfnGetAccessAttribute, zeVirtualMemGetAccessAttribute, version,
-             ZE_API_VERSION_1_0);
+    const EntriesSince since1_0(version, ZE_API_VERSION_1_0);
+    since1_0(table.pfnReserve, zeVirtualMemReserve);
+    since1_0(table.pfnFree, zeVirtualMemFree);
+    since1_0(table.pfnQueryPageSize, zeVirtualMemQueryPageSize);
+    since1_0(table.pfnMap, zeVirtualMemMap);
+    since1_0(table.pfnUnmap, zeVirtualMemUnmap);
+    since1_0(table.pfnSetAccessAttribute, zeVirtualMemSetAccessAttribute);
+    since1_0(table.pfnGetAccessAttribute, zeVirtualMemGetAccessAttribute);
 }
 
 } // namespace vze

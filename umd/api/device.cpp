@@ -25,6 +25,16 @@ ze_result_t oneEntry(uint32_t* pCount, Entry* entries, Fill&& fill) {
     return ZE_RESULT_SUCCESS;
 }
 
+/// Every property 0; the chain stays.
+template <typename Properties>
+void zeroProperties(Properties& properties) {
+    const auto stype = properties.stype;
+    void* const next = properties.pNext;
+    properties = {};
+    properties.stype = stype;
+    properties.pNext = next;
+}
+
 } // namespace
 
 extern "C" {
@@ -122,11 +132,7 @@ ze_result_t ZE_APICALL zeDeviceGetComputeProperties(
     VZE_CHECK_HANDLE(device, hDevice);
     VZE_CHECK_POINTER(pComputeProperties);
     // The device runs no kernels: no group fits.
-    const ze_structure_type_t stype = pComputeProperties->stype;
-    void* const next = pComputeProperties->pNext;
-    *pComputeProperties = {};
-    pComputeProperties->stype = stype;
-    pComputeProperties->pNext = next;
+    zeroProperties(*pComputeProperties);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -136,11 +142,7 @@ ze_result_t ZE_APICALL zeDeviceGetModuleProperties(
     const Device* device = Device::from(hDevice);
     VZE_CHECK_HANDLE(device, hDevice);
     VZE_CHECK_POINTER(pModuleProperties);
-    const ze_structure_type_t stype = pModuleProperties->stype;
-    void* const next = pModuleProperties->pNext;
-    *pModuleProperties = {};
-    pModuleProperties->stype = stype;
-    pModuleProperties->pNext = next;
+    zeroProperties(*pModuleProperties);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -220,11 +222,7 @@ ze_result_t ZE_APICALL zeDeviceGetImageProperties(ze_device_handle_t hDevice,
     VZE_CHECK_HANDLE(device, hDevice);
     VZE_CHECK_POINTER(pImageProperties);
     // A limit of 0 says that this kind of image is not supported.
-    const ze_structure_type_t stype = pImageProperties->stype;
-    void* const next = pImageProperties->pNext;
-    *pImageProperties = {};
-    pImageProperties->stype = stype;
-    pImageProperties->pNext = next;
+    zeroProperties(*pImageProperties);
     return ZE_RESULT_SUCCESS;
 }
 

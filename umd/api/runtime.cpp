@@ -14,13 +14,11 @@ using namespace vze;
 namespace vze {
 
 void fillTable(zer_global_dditable_t& table, ze_api_version_t version) noexcept {
-    setEntry(table.pfnGetLastErrorDescription, zerGetLastErrorDescription, version,
-             ZE_API_VERSION_1_14);
-    setEntry(table.pfnTranslateDeviceHandleToIdentifier, zerTranslateDeviceHandleToIdentifier,
-             version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnTranslateIdentifierToDeviceHandle, zerTranslateIdentifierToDeviceHandle,
-             version, ZE_API_VERSION_1_14);
-    setEntry(table.pfnGetDefaultContext, zerGetDefaultContext, version, ZE_API_VERSION_1_14);
+    const EntriesSince since1_14(version, ZE_API_VERSION_1_14);
+    since1_14(table.pfnGetLastErrorDescription, zerGetLastErrorDescription);
+    since1_14(table.pfnTranslateDeviceHandleToIdentifier, zerTranslateDeviceHandleToIdentifier);
+    since1_14(table.pfnTranslateIdentifierToDeviceHandle, zerTranslateIdentifierToDeviceHandle);
+    since1_14(table.pfnGetDefaultContext, zerGetDefaultContext);
 }
 
 } // namespace vze
