@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "free_policy.h"
+#include "physical.h"
 
 using namespace vze::test;
 
@@ -65,6 +67,51 @@ TEST_F(SysmemLifetime, MemoryUnmappedBeforeTheFree) {
     EXPECT_OK(zeMemFree(context_, old));
     EXPECT_EQ(pinned, pinnedBytes());
     EXPECT_EQ(0x55, start[kSize - 1]);
+}
+
+/* What the driver reserves while such an import is there, or a deferred free of it, is not where it
+ * is: the device has one meaning for an address, and the import's end would be that of both. */
+TEST_F(SysmemLifetime, ReservationsKeepClearOfUnmappedImports) {
+    constexpr size_t kSize = 16 * kPage;
+    for (const uint32_t policy : {kNow, kDefer}) {
+        SCOPED_TRACE(policy);
+        Mapping memory = Mapping::anonymous(3 * kSize);
+        uint8_t* start = memory.bytes() + kSize;
+        std::memset(start, 0x41, kSize);
+        Buffer import = Buffer::import(context_, start, kSize);
+        Parked parked(context_, device_, import.get(), kSize);
+        if (policy == kDefer) {
+            EXPECT_OK(freeExt(context_, import.release(), kDefer));
+        }
+        ASSERT_EQ(0, munmap(memory.release(), 3 * kSize));
+
+        PhysicalMemory object(context_, device_, kSize);
+        // Right there, over its start and its end, and where the kernel likes it best.
+        for (uint8_t* hint :
+             {start, start - kPage, start + kSize - kPage, static_cast<uint8_t*>(nullptr)}) {
+            void* at = nullptr;
+            ASSERT_OK(zeVirtualMemReserve(context_, hint, kSize, &at));
+            auto* bytes = static_cast<uint8_t*>(at);
+            EXPECT_TRUE(bytes + kSize <= start || start + kSize <= bytes) << at;
+            // Does not wait for the work on the import, which has not begun.
+            EXPECT_OK(zeVirtualMemMap(context_, at, kSize, object.get(), 0,
+                                      ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+            EXPECT_FALSE(parked.done());
+            EXPECT_OK(list().fill(at, 0x43, kSize));
+            EXPECT_OK(zeVirtualMemFree(context_, at, kSize));
+        }
+        parked.go();
+        EXPECT_OK(parked.list().wait());
+        import.reset();
+        // Then the place is free: looking for room takes back what a deferred free has left.
+        EXPECT_TRUE(eventually([&] {
+            Buffer::device(context_, device_, kPage).reset();
+            void* at = nullptr;
+            EXPECT_OK(zeVirtualMemReserve(context_, start, kSize, &at));
+            EXPECT_OK(zeVirtualMemFree(context_, at, kSize));
+            return at == start;
+        }));
+    }
 }
 
 int recurse(int depth) {

@@ -75,6 +75,13 @@ TEST_F(VirtualAccess, OfEachPiece) {
     expectAccess(kReadWrite, kPage, at, 16 * kPage);
     expectAccess(kNone, 3 * kPage, at + kPage, 15 * kPage);
     expectAccess(kReadWrite, kPage, at + 8 * kPage, 8 * kPage);
+    // Nor is a piece two of them afterwards.
+    EXPECT_ZE(ZE_RESULT_ERROR_INVALID_ARGUMENT, set(at + 5 * kPage, 3 * kPage, kReadWrite));
+    void* base = nullptr;
+    size_t length = 0;
+    EXPECT_OK(zeMemGetAddressRange(context_, at + 4 * kPage, &base, &length));
+    EXPECT_EQ(at + 4 * kPage, base);
+    EXPECT_EQ(2 * kPage, length);
 
     EXPECT_OK(set(at, 7 * kPage, kReadWrite));
     expectAccess(kReadWrite, 7 * kPage, at, 16 * kPage);

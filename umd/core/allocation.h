@@ -12,6 +12,7 @@
 #include "core/address_map.h"
 #include "core/export_table.h"
 #include "core/ipc_handle.h"
+#include "core/va_reservation.h"
 
 namespace vze {
 
@@ -65,6 +66,7 @@ struct Allocation {
     IpcKind ipcKind = IpcKind::Object; ///< of opened memory: what the handle was of
     AccessMap access;                  ///< of opened memory; under the context's m_virtualMutex
     ExportIds exported;
+    ImportedRange imported; ///< of HostImported, until it is unbound
     AddressMap::Record* record = nullptr;
 };
 

@@ -294,7 +294,9 @@ private:
     ze_result_t findReservation(const void* ptr, size_t size, ReservationTable::Map::iterator& out);
     void recordPiece(uint64_t address, MappedPiece& piece) noexcept;
     bool hasReadOnlyPage(uint64_t base, uint64_t count) const;
-    void splitPiece(Reservation& reservation, uint64_t address);
+    bool splitPiece(Reservation& reservation, uint64_t address);
+    void joinPieces(Reservation& reservation, uint64_t address) noexcept;
+    class SplitRange;
     void erasePieces(Reservation& reservation, uint64_t begin, uint64_t end) noexcept;
     int unbindPieces(const Reservation& reservation, uint64_t begin, uint64_t end);
     int bindPieces(Device& device, const Reservation& reservation, uint64_t begin, uint64_t end,
@@ -312,6 +314,7 @@ private:
         };
         std::vector<Done> done; // one per device
         uint32_t waiters = 0;   // in waitDeferred(): the syncobjs stay as long as there are any
+        ImportedRange imported{};
     };
     /// Memory of another context that is bound for commands; see resolveFrom().
     struct Borrowed {

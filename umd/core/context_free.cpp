@@ -73,23 +73,21 @@ ze_result_t Context::free(void* ptr, FreePolicy policy) {
     if (allocation == nullptr)
         return failNotBase(ptr);
 
+    const bool import = allocation->type == AllocationType::HostImported;
+    std::unique_ptr<Allocation> owned;
     try {
         if (policy == FreePolicy::Deferred && deferFree(*allocation, policy))
             return ZE_RESULT_SUCCESS;
         if (policy == FreePolicy::Blocking)
             waitTouching(allocation->base, allocation->size);
-    } catch (const std::bad_alloc&) {
-        std::lock_guard lock(m_mutex);
-        allocation->freeing = false;
-        throw;
-    }
-    const bool import = allocation->type == AllocationType::HostImported;
-    std::unique_ptr<Allocation> owned;
-    {
         std::lock_guard lock(m_mutex);
         if (import)
             m_transit.push_back({allocation->base, allocation->size});
         owned = unpublish(*allocation);
+    } catch (const std::bad_alloc&) {
+        std::lock_guard lock(m_mutex);
+        allocation->freeing = false;
+        throw;
     }
     m_driver.returnBorrowed(*this, owned->base, owned->size, false);
     releaseMemory(*owned);
@@ -197,6 +195,7 @@ bool Context::deferFree(Allocation& allocation, FreePolicy& instead) {
     std::unique_ptr<Allocation> owned;
     {
         std::lock_guard lock(m_mutex);
+        entry.front().imported = std::move(allocation.imported);
         m_deferred.splice(m_deferred.end(), entry);
         owned = unpublish(allocation);
     }

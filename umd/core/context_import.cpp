@@ -91,11 +91,12 @@ ze_result_t Context::importHost(void* memory, size_t size, bool readOnly, void*&
     if (base >= kAddressEnd || size > kAddressEnd - base)
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "[%p, +0x%zx) wraps or is beyond user memory",
                     memory, size);
+    auto allocation = std::make_unique<Allocation>();
+    allocation->imported = ImportedRange(base, size);
     if (isDriverAddress(base, size))
         return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                     "[%p, +0x%zx) has memory that was allocated or reserved by this driver", memory,
                     size);
-    auto allocation = std::make_unique<Allocation>();
     allocation->type = AllocationType::HostImported;
     allocation->base = base;
     allocation->size = size;

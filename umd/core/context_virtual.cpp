@@ -166,15 +166,15 @@ void Context::recordPiece(uint64_t address, MappedPiece& piece) noexcept {
     }
 }
 
-// Makes an address the start of a piece, if it lies inside one.
-void Context::splitPiece(Reservation& reservation, uint64_t address) {
+// Makes an address the start of a piece, if it lies inside one: then true.
+bool Context::splitPiece(Reservation& reservation, uint64_t address) {
     auto it = reservation.pieces.upper_bound(address);
     if (it == reservation.pieces.begin())
-        return;
+        return false;
     --it;
     const uint64_t inside = address - it->first;
     if (inside == 0 || inside >= it->second.size)
-        return;
+        return false;
     MappedPiece tail = it->second;
     tail.offset += inside;
     tail.size -= inside;
@@ -183,7 +183,53 @@ void Context::splitPiece(Reservation& reservation, uint64_t address) {
     it->second.size = inside;
     recordPiece(it->first, it->second);
     recordPiece(second->first, second->second);
+    return true;
 }
+
+// Makes the two pieces that splitPiece() made of one at an address one again.
+void Context::joinPieces(Reservation& reservation, uint64_t address) noexcept {
+    auto second = reservation.pieces.find(address);
+    auto first = std::prev(second);
+    first->second.size += second->second.size;
+    erasePieces(reservation, address, address + 1);
+    recordPiece(first->first, first->second);
+}
+
+// Splits the pieces at both ends of a range. They are whole again afterwards, unless keep() is
+// called: what fails leaves them as they were.
+class Context::SplitRange {
+public:
+    SplitRange(Context& context, Reservation& reservation, uint64_t begin, uint64_t end)
+        : m_context(context), m_reservation(reservation), m_begin(begin), m_end(end),
+          m_joinBegin(context.splitPiece(reservation, begin)) {
+        try {
+            m_joinEnd = context.splitPiece(reservation, end);
+        } catch (...) {
+            join();
+            throw;
+        }
+    }
+    ~SplitRange() { join(); }
+    SplitRange(const SplitRange&) = delete;
+    SplitRange& operator=(const SplitRange&) = delete;
+
+    void keep() noexcept { m_joinBegin = m_joinEnd = false; }
+
+private:
+    void join() noexcept {
+        if (m_joinEnd)
+            m_context.joinPieces(m_reservation, m_end);
+        if (m_joinBegin)
+            m_context.joinPieces(m_reservation, m_begin);
+    }
+
+    Context& m_context;
+    Reservation& m_reservation;
+    const uint64_t m_begin;
+    const uint64_t m_end;
+    bool m_joinBegin;
+    bool m_joinEnd = false;
+};
 
 // Forgets the pieces that begin in [begin, end).
 void Context::erasePieces(Reservation& reservation, uint64_t begin, uint64_t end) noexcept {
@@ -304,8 +350,7 @@ ze_result_t Context::unmap(const void* ptr, size_t size) {
         return result;
     Reservation& reservation = it->second;
     const uint64_t begin = toAddress(ptr);
-    splitPiece(reservation, begin);
-    splitPiece(reservation, begin + size);
+    SplitRange split(*this, reservation, begin, begin + size);
     auto first = reservation.pieces.lower_bound(begin);
     if (first == reservation.pieces.end() || first->first >= begin + size) {
         log(LogLevel::Info, "%s: nothing is mapped in [%p, +0x%zx)", ApiCall::current(), ptr, size);
@@ -313,6 +358,7 @@ ze_result_t Context::unmap(const void* ptr, size_t size) {
     }
     if (int error = unbindPieces(reservation, begin, begin + size))
         return failErrno(error, "VM_BIND");
+    split.keep();
     erasePieces(reservation, begin, begin + size);
     return ZE_RESULT_SUCCESS;
 }
@@ -328,8 +374,7 @@ ze_result_t Context::setAccess(const void* ptr, size_t size, ze_memory_access_at
     Reservation& reservation = it->second;
     const uint64_t begin = toAddress(ptr);
     const uint64_t end = begin + size;
-    splitPiece(reservation, begin);
-    splitPiece(reservation, end);
+    SplitRange split(*this, reservation, begin, end);
     uint64_t covered = begin;
     for (auto piece = reservation.pieces.lower_bound(begin);
          piece != reservation.pieces.end() && piece->first == covered && covered < end; ++piece)
@@ -348,6 +393,7 @@ ze_result_t Context::setAccess(const void* ptr, size_t size, ze_memory_access_at
                         "access: a physical object in the range is read-only");
         return failErrno(error, "VM_BIND");
     }
+    split.keep();
     for (auto piece = reservation.pieces.lower_bound(begin);
          piece != reservation.pieces.end() && piece->first < end; ++piece) {
         piece->second.access = access;

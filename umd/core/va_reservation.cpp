@@ -7,6 +7,8 @@
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
+#include <vector>
 
 namespace vze {
 
@@ -68,9 +70,53 @@ private:
     std::map<uint64_t, uint64_t> m_ranges;
 };
 
-int reserve(void* hint, uint64_t size, uint64_t alignment, uint64_t& address) noexcept {
-    if (size == 0 || size > kAddressEnd || alignment > kAddressEnd)
-        return ENOMEM;
+// What is imported at its own address, by start address. Imports may overlap.
+class ImportedRanges {
+public:
+    using Map = std::multimap<uint64_t, uint64_t>; // start -> size
+
+    static ImportedRanges& instance() {
+        static auto* ranges = new ImportedRanges; // the driver is never unloaded
+        return *ranges;
+    }
+
+    Map::iterator add(uint64_t start, uint64_t size) {
+        std::lock_guard lock(m_mutex);
+        auto it = m_ranges.emplace(start, size);
+        m_largest = std::max(m_largest, size);
+        return it;
+    }
+
+    void remove(Map::iterator it) noexcept {
+        std::lock_guard lock(m_mutex);
+        m_ranges.erase(it);
+        if (m_ranges.empty())
+            m_largest = 0;
+    }
+
+    // The part of the range that the first import in it has.
+    bool firstIn(uint64_t start, uint64_t size, uint64_t& from, uint64_t& to) const noexcept {
+        const uint64_t end = start + size;
+        std::lock_guard lock(m_mutex);
+        for (auto it = m_ranges.lower_bound(start - std::min(start, m_largest));
+             it != m_ranges.end() && it->first < end; ++it) {
+            if (it->first + it->second <= start)
+                continue;
+            from = std::max(it->first, start);
+            to = std::min(it->first + it->second, end);
+            return true;
+        }
+        return false;
+    }
+
+private:
+    mutable std::mutex m_mutex;
+    Map m_ranges;
+    uint64_t m_largest = 0; // of all since there were none: how far in front to look
+};
+
+// Wherever there is room; noted as a range of the driver's.
+int reserveAnywhere(void* hint, uint64_t size, uint64_t alignment, uint64_t& address) noexcept {
     const uint64_t slack = hint == nullptr && alignment > kPage ? alignment : 0;
     const uint64_t total = size + slack;
     void* mapped = mmap(hint, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,6 +134,54 @@ int reserve(void* hint, uint64_t size, uint64_t alignment, uint64_t& address) no
     }
     address = aligned;
     return 0;
+}
+
+// What reserve() keeps taken while it looks on, so that it is not offered again.
+class Blocked {
+public:
+    Blocked() = default;
+    ~Blocked() {
+        for (const auto& [start, size] : m_ranges)
+            munmap(toPointer(start), size);
+    }
+    Blocked(const Blocked&) = delete;
+    Blocked& operator=(const Blocked&) = delete;
+
+    // Of a mapping of ours, [from, to) stays and the rest goes. ENOMEM: all of it goes.
+    int keepOf(uint64_t start, uint64_t size, uint64_t from, uint64_t to) noexcept {
+        try {
+            m_ranges.emplace_back(from, to - from);
+        } catch (const std::bad_alloc&) {
+            munmap(toPointer(start), size);
+            return ENOMEM;
+        }
+        if (start < from)
+            munmap(toPointer(start), from - start);
+        if (to < start + size)
+            munmap(toPointer(to), start + size - to);
+        return 0;
+    }
+
+private:
+    std::vector<std::pair<uint64_t, uint64_t>> m_ranges; // start, size
+};
+
+int reserve(void* hint, uint64_t size, uint64_t alignment, uint64_t& address) noexcept {
+    if (size == 0 || size > kAddressEnd || alignment > kAddressEnd)
+        return ENOMEM;
+    Blocked blocked;
+    for (;;) {
+        if (int error = reserveAnywhere(hint, size, alignment, address))
+            return error;
+        uint64_t from = 0;
+        uint64_t to = 0;
+        // Noted before this look: an import notes itself and then looks for ranges of the driver's.
+        if (!ImportedRanges::instance().firstIn(address, size, from, to))
+            return 0;
+        ProcessRanges::instance().remove(address);
+        if (int error = blocked.keepOf(address, size, from, to))
+            return error;
+    }
 }
 
 } // namespace
@@ -116,6 +210,19 @@ void unreserveAddresses(uint64_t address, uint64_t size) noexcept {
 
 bool isDriverAddress(uint64_t address, uint64_t size) noexcept {
     return ProcessRanges::instance().meets(address, size);
+}
+
+ImportedRange::ImportedRange(uint64_t start, uint64_t size)
+    : m_entry(ImportedRanges::instance().add(start, size)) {}
+
+ImportedRange& ImportedRange::operator=(ImportedRange&& other) noexcept {
+    std::swap(m_entry, other.m_entry);
+    return *this;
+}
+
+ImportedRange::~ImportedRange() {
+    if (m_entry)
+        ImportedRanges::instance().remove(*m_entry);
 }
 
 VaArena::~VaArena() {

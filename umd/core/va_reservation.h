@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -28,6 +29,21 @@ bool isDriverAddress(uint64_t address, uint64_t size) noexcept;
 /// A reservation at @p hint when that is free, elsewhere otherwise.
 int reserveAddressesAt(uint64_t hint, uint64_t size, uint64_t alignment,
                        uint64_t& address) noexcept;
+
+/// Application memory that a device finds at its own address, for as long as it does. The
+/// application may have unmapped it meanwhile; what is reserved there would be of two meanings for
+/// the device, and end with the import. So reserveAddresses() keeps clear of it.
+class ImportedRange {
+public:
+    ImportedRange() = default;
+    ImportedRange(uint64_t start, uint64_t size);
+    ImportedRange(ImportedRange&& other) noexcept { *this = std::move(other); }
+    ImportedRange& operator=(ImportedRange&& other) noexcept;
+    ~ImportedRange();
+
+private:
+    std::optional<std::multimap<uint64_t, uint64_t>::iterator> m_entry;
+};
 
 /// Hands out ranges of the process's address space so that no two meanings of an address can meet:
 /// what is allocated here cannot be the address of anything else in the process.

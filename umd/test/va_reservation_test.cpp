@@ -29,6 +29,35 @@ TEST(Reserve, AlignedAndKnownUntilGivenBack) {
     EXPECT_FALSE(isDriverAddress(address, 3 * kPage));
 }
 
+TEST(Reserve, NotWhereSomethingIsImported) {
+    // The room is there, but a device has the memory that was: whole, a part, several parts.
+    uint64_t room = 0;
+    ASSERT_EQ(reserveAddresses(16 * kPage, kPage, room), 0);
+    unreserveAddresses(room, 16 * kPage);
+    auto at = [&](uint64_t hint, uint64_t size) {
+        uint64_t address = 0;
+        EXPECT_EQ(reserveAddressesAt(hint, size, kPage, address), 0);
+        unreserveAddresses(address, size);
+        return address;
+    };
+    {
+        ImportedRange large(room, 12 * kPage);
+        ImportedRange small(room + 10 * kPage, kPage);
+        ImportedRange moved(std::move(small));
+        EXPECT_EQ(at(room + 12 * kPage, 4 * kPage), room + 12 * kPage);
+        large = ImportedRange(room + 4 * kPage, 2 * kPage);
+        EXPECT_EQ(at(room, 4 * kPage), room);
+        EXPECT_EQ(at(room + 6 * kPage, 4 * kPage), room + 6 * kPage);
+        for (const uint64_t pages : {5u, 6u, 7u, 11u, 16u}) {
+            const uint64_t address = at(room, pages * kPage);
+            EXPECT_TRUE(address + pages * kPage <= room + 4 * kPage || address >= room + 11 * kPage)
+                << pages;
+        }
+        EXPECT_NE(at(room + 10 * kPage, kPage), room + 10 * kPage);
+    }
+    EXPECT_EQ(at(room, 16 * kPage), room);
+}
+
 TEST(Reserve, HintIsTakenWhenItIsFree) {
     uint64_t first = 0;
     ASSERT_EQ(reserveAddresses(16 * kPage, kPage, first), 0);
