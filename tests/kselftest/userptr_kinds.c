@@ -238,6 +238,34 @@ VZE_TEST(kinds, read_only_mapping_for_reading)
 	read_only_import(_metadata, self, variant->kind);
 }
 
+/* What may be written can be read, by the CPU too, whether or not a page is there yet. */
+VZE_TEST(kinds, write_only_mapping_for_reading)
+{
+	uint32_t handle;
+
+	ASSERT_EQ(0, mprotect(self->mem, SIZE, PROT_WRITE));
+	ASSERT_EQ(0, vze_userptr(self->gpu.fd, self->mem, SIZE, READONLY, &handle));
+	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle));
+
+	ASSERT_EQ(0, madvise(self->mem, SIZE, MADV_DONTNEED));
+	if (!variant->write_pin) {
+		/* No page, no right to read, and none that may be pinned for writing. */
+		EXPECT_EQ(-EFAULT, vze_userptr(self->gpu.fd, self->mem, SIZE, READONLY, &handle));
+		EXPECT_EQ(self->pinned, vze_vmpin());
+		return;
+	}
+	ASSERT_EQ(0, import(self, READONLY, &handle));
+	ASSERT_EQ(0, device_reads(self));
+	if (variant->shared) {
+		EXPECT_EQ(-1, vze_pattern_check(self->target, SIZE, variant->kind));
+	} else {
+		EXPECT_EQ(-1, vze_words_check(self->target, SIZE, 0));
+	}
+	EXPECT_EQ(-EFAULT, vze_gpu_fill(&self->gpu, VZE_VA, SIZE, 0));
+	ASSERT_EQ(0, vze_unmap(self->gpu.fd, self->gpu.vm, VZE_VA, SIZE));
+	EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle));
+}
+
 VZE_TEST(kinds, read_only_mapping_for_writing)
 {
 	uint32_t handle;
