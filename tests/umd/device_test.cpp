@@ -47,6 +47,30 @@ TEST_F(Device, Properties) {
         << "else the relaxed limits would have nothing to relax";
 }
 
+TEST_F(Device, PropertiesOfEachExtensionAreFilledIn) {
+    ze_event_query_kernel_timestamps_ext_properties_t timestamps{};
+    timestamps.stype = ZE_STRUCTURE_TYPE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_PROPERTIES;
+    timestamps.flags = 0xf0;
+    ze_device_readonly_memory_ext_properties_t readonly{};
+    readonly.stype = ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES;
+    readonly.pNext = &timestamps;
+    readonly.readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_FORCE_UINT32;
+    ze_device_usablemem_size_ext_properties_t usable{};
+    usable.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
+    usable.pNext = &readonly;
+    usable.currUsableMemSize = ~0ull;
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    properties.pNext = &usable;
+    ASSERT_OK(zeDeviceGetProperties(device_, &properties));
+    EXPECT_EQ(uint32_t{ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL |
+                       ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED},
+              timestamps.flags);
+    EXPECT_EQ(ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED, readonly.readonlyCapability);
+    EXPECT_LT(0u, usable.currUsableMemSize);
+    EXPECT_GT(uint64_t{1} << 40, usable.currUsableMemSize);
+}
+
 TEST_F(Device, TimerResolutionIsInTheUnitAskedFor) {
     const auto nanoseconds = properties();
     ze_device_properties_t hertz{};

@@ -69,12 +69,10 @@ ze_result_t readExternal(const void* exported, const void* imported, AllocOption
     }
     if (imported != nullptr) {
         const auto& desc = *static_cast<const ze_external_memory_import_fd_t*>(imported);
+        // 0 is the default, which is the one type that there is.
         const ze_result_t result = checkExternalTypes(desc.flags, "external memory import");
         if (result != ZE_RESULT_SUCCESS)
             return result;
-        if (desc.flags == 0)
-            return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                        "external memory import: flags name no type");
         if (desc.fd < 0)
             return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "external memory import: fd is %d",
                         desc.fd);

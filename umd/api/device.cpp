@@ -120,6 +120,10 @@ ze_result_t ZE_APICALL zeDeviceGetProperties(ze_device_handle_t hDevice,
         } else if (header.stype == ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES) {
             reinterpret_cast<ze_device_readonly_memory_ext_properties_t&>(header)
                 .readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED;
+        } else if (header.stype == ZE_STRUCTURE_TYPE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_PROPERTIES) {
+            reinterpret_cast<ze_event_query_kernel_timestamps_ext_properties_t&>(header).flags =
+                ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL |
+                ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED;
         }
         return ZE_RESULT_SUCCESS;
     });
