@@ -91,11 +91,15 @@ TEST_F(CommandLists, CreateErrors) {
 }
 
 TEST_F(CommandLists, TheEndMarkOfTheFlagsNamesNoProperty) {
-    CommandList commands(context_, device_, ZE_COMMAND_LIST_FLAG_FORCE_UINT32);
-    ASSERT_NE(nullptr, commands.get());
+    ze_command_list_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+    desc.flags = ZE_COMMAND_LIST_FLAG_FORCE_UINT32;
+    ze_command_list_handle_t commands = nullptr;
+    ASSERT_OK(zeCommandListCreate(context_, device_, &desc, &commands));
     ze_command_list_flags_t flags = 99;
-    EXPECT_OK(zeCommandListGetFlags(commands.get(), &flags));
+    EXPECT_OK(zeCommandListGetFlags(commands, &flags));
     EXPECT_EQ(0u, flags);
+    EXPECT_OK(zeCommandListDestroy(commands));
 }
 
 TEST_F(CommandLists, RunAsOftenAsSubmitted) {
