@@ -2,6 +2,7 @@
 """Counts test results. A results file has one line for each test: outcome, suite, test, reason (by tabs).
 
   tally.py add RESULTS pass|fail|skip SUITE TEST [REASON]
+  tally.py lines RESULTS SUITE FILE     lines of "pass|fail|skip TEST REASON"
   tally.py tap RESULTS SUITE LOG        kselftest's nested TAP, as run_kselftest.sh prints it
   tally.py gtest RESULTS SUITE JSON STATUS   GoogleTest's JSON and the program's exit status
   tally.py total RESULTS                prints what failed and was skipped, and the closing line
@@ -84,6 +85,22 @@ class Program:
                 results.add("skip", suite, name, reason)
             else:
                 results.add("fail", suite, name, "printed no test result")
+
+
+def add_lines(results, suite, path):
+    """Adds the tests of a file of lines; no line at all is a failure, and so is what is no result."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.split(None, 2) for line in file if line.strip()]
+    except OSError:
+        lines = []
+    if not lines:
+        results.add("fail", suite, "run", "no result")
+    for line in lines:
+        if len(line) < 2 or line[0] not in ("pass", "fail", "skip"):
+            results.add("fail", suite, "run", "this is no result: " + " ".join(line))
+        else:
+            results.add(line[0], suite, line[1], line[2].strip() if len(line) > 2 else "")
 
 
 def add_tap(results, suite, log):
@@ -200,6 +217,15 @@ def selftest():
             if got != expected:
                 bad += 1
                 print("case %d: expected %s, got %s" % (number, expected, got), file=sys.stderr)
+        results = Results(os.path.join(folder, "lines"))
+        with open(log, "w", encoding="utf-8") as out:
+            out.write("pass a\nskip b no such\tthing\nfail c\nnonsense\n")
+        add_lines(results, "s", log)
+        add_lines(results, "s", os.path.join(folder, "absent"))
+        if [(line[0], line[2]) for line in results.lines()] != [("pass", "a"), ("skip", "b"), ("fail", "c"),
+                                                               ("fail", "run"), ("fail", "run")]:
+            bad += 1
+            print("lines: got %s" % results.lines(), file=sys.stderr)
         results = Results(os.path.join(folder, "gtest"))
         add_gtest(results, "s", os.path.join(folder, "absent.json"), 139)
         with open(log, "w", encoding="utf-8") as out:
@@ -223,6 +249,8 @@ def main(arguments):
     results = Results(arguments[1])
     if command == "add":
         results.add(*arguments[2:])
+    elif command == "lines":
+        add_lines(results, arguments[2], arguments[3])
     elif command == "tap":
         add_tap(results, arguments[2], arguments[3])
     elif command == "gtest":
