@@ -42,7 +42,6 @@ void QueueScheduler::work(Engine& engine) {
         if (shut_down_)
             return;
         Queue& queue = run_queue_.take();
-        num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
         queue.queued = false;
         step(queue, engine, kPool, lock);
     }
@@ -90,7 +89,6 @@ void QueueScheduler::make_ready(Queue& queue) {
         queue.phase = Phase::kReady;
     queue.queued = true;
     run_queue_.push(queue);
-    num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
     if (idle_ > 0)
         ready_.notify_one();
 }
@@ -122,7 +120,7 @@ void QueueScheduler::step(Queue& queue, Engine& engine, const Budget& budget, Lo
         if (transferred && !runner_.finish_transfer(queue, engine))
             outcome = Outcome::kFault;
         else
-            outcome = runner_.run(queue, engine, budget, num_ready_);
+            outcome = runner_.run(queue, engine, budget, run_queue_.size());
         lock.lock();
     }
     queue.engines--;
@@ -238,7 +236,6 @@ void QueueScheduler::stop(Queue& queue, Lock& lock) {
     queue.stop.store(true, std::memory_order_release);
     if (queue.queued) {
         run_queue_.remove(queue);
-        num_ready_.store(run_queue_.size(), std::memory_order_relaxed);
         queue.queued = false;
     }
     stopped_.wait(lock, [&queue] { return queue.engines == 0; });

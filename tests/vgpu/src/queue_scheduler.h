@@ -7,7 +7,6 @@
 #include "run_queue.h"
 #include "wait_list.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -75,8 +74,7 @@ private:
     std::condition_variable ready_;   ///< run_queue_ is not empty, or shut down
     std::condition_variable stopped_; ///< an engine left a queue with Queue::stop set
     RunQueue run_queue_;
-    std::atomic<uint32_t> num_ready_{0}; ///< size of run_queue_, for engines without the mutex
-    uint32_t idle_ = 0;                  ///< engines that wait for ready_
+    uint32_t idle_ = 0; ///< engines that wait for ready_
     bool shut_down_ = false;
 };
 

@@ -7,7 +7,7 @@ namespace vgpu {
 
 void RunQueue::push(Queue& queue) {
     levels_[queue.priority].queues.push_back(&queue);
-    size_++;
+    size_.fetch_add(1, std::memory_order_relaxed);
 }
 
 /** The level that is served next: the lowest that has waited too long, else the highest. */
@@ -29,7 +29,7 @@ Queue& RunQueue::take() {
     Queue& queue = *served.queues.front();
 
     served.queues.pop_front();
-    size_--;
+    size_.fetch_sub(1, std::memory_order_relaxed);
     served.passed_over = 0;
     for (uint32_t below = 0; below < queue.priority; below++) {
         // Who has nothing to run is not kept waiting.
@@ -42,7 +42,8 @@ Queue& RunQueue::take() {
 }
 
 void RunQueue::remove(const Queue& queue) {
-    size_ -= static_cast<uint32_t>(std::erase(levels_[queue.priority].queues, &queue));
+    std::erase(levels_[queue.priority].queues, &queue);
+    size_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 } // namespace vgpu

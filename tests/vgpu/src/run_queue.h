@@ -4,6 +4,7 @@
 #include "queue.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 
@@ -18,8 +19,9 @@ namespace vgpu {
  */
 class RunQueue {
 public:
-    bool empty() const { return size_ == 0; }
-    uint32_t size() const { return size_; }
+    bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+    /** Number of queues in here; may be looked at without the mutex. */
+    const std::atomic<uint32_t>& size() const { return size_; }
     /** Puts @p queue at the end of its priority. It may be in here once only. */
     void push(Queue& queue);
     /** Takes the queue whose turn it is. There must be one. */
@@ -36,7 +38,7 @@ private:
     Level& next_level();
 
     std::array<Level, VZE_HW_PRIORITY_COUNT> levels_; ///< by VZE_HW_PRIORITY_*
-    uint32_t size_ = 0;
+    std::atomic<uint32_t> size_{0};
 };
 
 } // namespace vgpu
