@@ -204,21 +204,20 @@ static int pages_pin(struct vze_pin *pin, unsigned int gup_flags)
 		unsigned long have = 0;
 
 		while (have < num) {
+			unsigned long addr = (pages->filled + have) << PAGE_SHIFT;
 			long got;
 
 			if (fatal_signal_pending(current)) {
 				ret = -EINTR;
 				break;
 			}
-			got = pin_user_pages_fast((pages->filled + have) << PAGE_SHIFT,
-						  num - have, gup_flags, list + have);
+			got = pin_user_pages_fast(addr, num - have, gup_flags, list + have);
 			/*
 			 * A mapping that may only be written has a page that can be read as
 			 * soon as there is one: do not let it depend on that.
 			 */
 			if (got == -EFAULT && !(gup_flags & FOLL_WRITE))
-				got = pin_user_pages_fast((pages->filled + have) << PAGE_SHIFT,
-							  num - have, gup_flags | FOLL_WRITE,
+				got = pin_user_pages_fast(addr, num - have, gup_flags | FOLL_WRITE,
 							  list + have);
 			if (got <= 0) {
 				ret = pin_error(got);
