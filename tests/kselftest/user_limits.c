@@ -8,6 +8,7 @@
 #include "vze_test.h"
 
 #define MANY	5
+
 FIXTURE(user_limits) {
 	struct vze_gpu gpu;
 	long max_vms, max_queues;

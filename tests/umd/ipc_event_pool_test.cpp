@@ -29,10 +29,8 @@ int partner(int channel, const std::vector<std::string>&) {
     ze_ipc_event_pool_handle_t handle{};
     if (!initDriver() || !receiveAll(channel, &handle, sizeof handle))
         return 1;
-    ze_context_desc_t contextDesc{};
-    contextDesc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-    ze_context_handle_t context = nullptr;
-    if (zeContextCreate(driver(), &contextDesc, &context) != ZE_RESULT_SUCCESS)
+    const ze_context_handle_t context = newContext();
+    if (!context)
         return 2;
     ze_event_pool_handle_t pool = nullptr;
     const ze_result_t opened = zeEventPoolOpenIpcHandle(context, handle, &pool);

@@ -147,9 +147,8 @@ public:
     bool start() {
         if (!initDriver())
             return false;
-        ze_context_desc_t desc{};
-        desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
-        return zeContextCreate(driver(), &desc, &context) == ZE_RESULT_SUCCESS;
+        context = newContext();
+        return context != nullptr;
     }
     ze_device_handle_t device() const { return devices().front(); }
     uint32_t keep(void* pointer) {
