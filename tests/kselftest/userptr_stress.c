@@ -2,7 +2,9 @@
 /* Imports while others import the same memory, change its access, or move its pages. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include "../kselftest_harness.h"
 #include "vze_test.h"
@@ -168,6 +170,50 @@ VZE_TEST(stress, memory_compacted)
 	toggler.stop = true;
 	pthread_join(thread, NULL);
 	close(memfd);
+}
+
+static volatile sig_atomic_t num_signals;
+
+static void count_signal(int number)
+{
+	num_signals++;
+}
+
+/* Signals that come between the batches of an import neither end it nor spoil it. */
+VZE_TEST(stress, signals_meanwhile)
+{
+	const struct itimerval often = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
+	const struct itimerval never = { 0 };
+	const struct sigaction count = { .sa_handler = count_signal };
+	struct sigaction old;
+	int i, seen = 0;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &count, &old));
+	for (i = 0; i < 20 && seen < 10; i++) {
+		/* Untouched: each batch has pages to make. */
+		void *mem = vze_anon(SHARED_SIZE, SZ_4K);
+		uint32_t handle;
+		int ret, before;
+
+		ASSERT_NE(NULL, mem);
+		ASSERT_EQ(0, madvise(mem, SHARED_SIZE, MADV_NOHUGEPAGE));
+		before = num_signals;
+		setitimer(ITIMER_REAL, &often, NULL);
+		ret = vze_userptr(self->gpu.fd, mem, SHARED_SIZE, 0, &handle);
+		setitimer(ITIMER_REAL, &never, NULL);
+		seen += num_signals - before;
+		ASSERT_EQ(0, ret);
+		EXPECT_EQ(self->pinned + SHARED_SIZE, vze_vmpin());
+		ASSERT_EQ(0, vze_map(self->gpu.fd, self->gpu.vm, handle, 0, SHARED_SIZE, VZE_VA,
+				     0));
+		ASSERT_EQ(0, vze_gpu_fill(&self->gpu, VZE_VA, SHARED_SIZE, 0x5161 + i));
+		EXPECT_EQ(-1, vze_words_check(mem, SHARED_SIZE, 0x5161 + i));
+		ASSERT_EQ(0, vze_unmap(self->gpu.fd, self->gpu.vm, VZE_VA, SHARED_SIZE));
+		EXPECT_EQ(0, vze_gem_close(self->gpu.fd, handle));
+		munmap(mem, SHARED_SIZE);
+	}
+	EXPECT_LE(10, seen);
+	sigaction(SIGALRM, &old, NULL);
 }
 
 FIXTURE(two_gpus) {
